@@ -136,7 +136,7 @@ type Play struct {
 // Open plays a party. It returns once the party listens or, as a client, has been started. The error names a wrong
 // option, or is that of Start or of the address. The play ends with ctx or by Close.
 func Open(ctx context.Context, o Options) (*Play, error) {
-	if err := o.complete(); err != nil {
+	if err := o.completeOptions(); err != nil {
 		return nil, err
 	}
 	records, err := transcript.NewSpilling(nil, transcript.Keep{})
@@ -145,38 +145,38 @@ func Open(ctx context.Context, o Options) (*Play, error) {
 	}
 	p := &Play{o: o, t: records, mind: o.Mind, of: map[string]Mind{}, heard: map[string][]string{},
 		changed: make(chan struct{})}
-	if err := p.split(); err != nil {
+	if err := p.splitURL(); err != nil {
 		_ = records.Close()
 		return nil, err
 	}
 	if err := p.makeJudge(); err != nil {
-		p.discard()
+		p.closeTranscripts()
 		return nil, err
 	}
 	p.ctx, p.end = context.WithCancel(ctx)
-	g := gate.Options{Addr: o.Listen, Sink: p.into(records), Handle: p.handle, Upstream: p.upstream}
+	g := gate.Options{Addr: o.Listen, Sink: p.sinkInto(records), Handle: p.decideMessage, Upstream: p.upstreamURL}
 	if o.Connect != "" {
 		g.Addr, g.Program = "", gate.Server
 	}
 	if err := p.openGates(g); err != nil {
 		p.end()
-		p.discard()
+		p.closeTranscripts()
 		return nil, err
 	}
-	p.arm(o.Script)
-	if err := p.start(ctx, o.Mutant); err != nil {
+	p.makeEngine(o.Script)
+	if err := p.startBundled(ctx, o.Mutant); err != nil {
 		p.Close()
 		return nil, err
 	}
 	if o.Mind == Script {
-		p.begin()
+		p.performFirst()
 	}
 	context.AfterFunc(p.ctx, p.Close)
 	return p, nil
 }
 
-// discard closes the transcripts.
-func (p *Play) discard() {
+// closeTranscripts closes the transcripts.
+func (p *Play) closeTranscripts() {
 	_ = p.t.Close()
 	if p.own != nil {
 		_ = p.own.Close()
@@ -190,9 +190,9 @@ func (p *Play) openGates(g gate.Options) (err error) {
 		return err
 	}
 	p.o.Faults.Notify(func(conn, text string) { p.t.Remark(conn, "%s", text) })
-	front := gate.Options{Handle: p.applyFaults, Program: p.program()}
+	front := gate.Options{Handle: p.applyFaults, Program: p.programSide()}
 	if p.own != nil {
-		front.Sink = p.into(p.own)
+		front.Sink = p.sinkInto(p.own)
 	}
 	if p.o.Connect != "" {
 		base := p.base
@@ -217,8 +217,8 @@ func (p *Play) openGates(g gate.Options) (err error) {
 	return err
 }
 
-// complete checks the options and fills in their defaults.
-func (o *Options) complete() error {
+// completeOptions checks the options and fills in their defaults.
+func (o *Options) completeOptions() error {
 	switch {
 	case o.Mind != "":
 	case o.Mutant != "":
@@ -248,11 +248,11 @@ func (o *Options) complete() error {
 	if o.Mutant != "" && o.Mind != Mutant {
 		return fmt.Errorf("the mutant %s answers with the mind mutant only, and this is %s", o.Mutant, o.Mind)
 	}
-	return o.possible(o.Mind, o.Script, o.Mutant)
+	return o.checkMind(o.Mind, o.Script, o.Mutant)
 }
 
-// split splits the program's URL.
-func (p *Play) split() error {
+// splitURL splits the program's URL.
+func (p *Play) splitURL() error {
 	if p.o.Connect == "" {
 		return nil
 	}
@@ -267,8 +267,8 @@ func (p *Play) split() error {
 	return nil
 }
 
-// possible returns an error that says what a mind lacks.
-func (o *Options) possible(m Mind, s *script.Script, mutant string) error {
+// checkMind returns an error that says what a mind lacks.
+func (o *Options) checkMind(m Mind, s *script.Script, mutant string) error {
 	switch {
 	case !slices.Contains(Minds(), m):
 		return fmt.Errorf("there is no mind %q (there are auto, ask, script and mutant)", m)
@@ -282,8 +282,8 @@ func (o *Options) possible(m Mind, s *script.Script, mutant string) error {
 	return nil
 }
 
-// upstream is where the gate connects to: the bundled target, or the program.
-func (p *Play) upstream() string {
+// upstreamURL is where the gate connects to: the bundled target, or the program.
+func (p *Play) upstreamURL() string {
 	if p.o.Connect != "" {
 		return p.base
 	}
@@ -295,8 +295,8 @@ func (p *Play) upstream() string {
 	return p.peer.URL
 }
 
-// start starts the bundled target, with a fault or without.
-func (p *Play) start(ctx context.Context, mutant string) error {
+// startBundled starts the bundled target, with a fault or without.
+func (p *Play) startBundled(ctx context.Context, mutant string) error {
 	if p.o.Start == nil {
 		return nil
 	}
@@ -361,10 +361,10 @@ func (p *Play) close() {
 	p.mu.Lock()
 	p.closed = true
 	peer := p.peer
-	p.tell()
+	p.wakeWaiters()
 	p.mu.Unlock()
 	p.end()
-	p.release()
+	p.dropHeld()
 	p.gate.Shutdown(gate.Message{Status: int(websocket.StatusGoingAway), Body: []byte(p.o.As + " closes")})
 	p.gate.Close()
 	if p.front != nil {
@@ -377,7 +377,7 @@ func (p *Play) close() {
 	if p.judge != nil {
 		p.judge.Check() // while all records are available
 	}
-	p.discard()
+	p.closeTranscripts()
 }
 
 // Changed returns a channel that closes when a message is held or no longer held, or the mind changes.
@@ -387,22 +387,22 @@ func (p *Play) Changed() <-chan struct{} {
 	return p.changed
 }
 
-// tell wakes the goroutines that wait for a change. The caller holds p.mu.
-func (p *Play) tell() {
+// wakeWaiters wakes the goroutines that wait for a change. The caller holds p.mu.
+func (p *Play) wakeWaiters() {
 	close(p.changed)
 	p.changed = make(chan struct{})
 }
 
 // Send sends a message to the program on an open connection, whatever the mind.
 func (p *Play) Send(ctx context.Context, party string, body []byte) error {
-	return p.gate.Send(ctx, party, p.program(), gate.Message{Body: body})
+	return p.gate.Send(ctx, party, p.programSide(), gate.Message{Body: body})
 }
 
 // Hang ends an open connection.
 func (p *Play) Hang(party string, how driver.CloseMode) error { return p.gate.End(party, how) }
 
-// program returns the side of the program.
-func (p *Play) program() gate.Side {
+// programSide returns the side of the program.
+func (p *Play) programSide() gate.Side {
 	if p.o.Connect != "" {
 		return gate.Server
 	}

@@ -77,11 +77,11 @@ func (p *Play) Decide(n int, d Decision) error {
 func (p *Play) decideHeld(i int, d Decision) {
 	p.held[i].decided <- d
 	p.held = slices.Delete(p.held, i, i+1)
-	p.tell()
+	p.wakeWaiters()
 }
 
-// settle sends on the held messages whose mind is no longer Ask.
-func (p *Play) settle() {
+// sendUnasked sends on the held messages whose mind is no longer Ask.
+func (p *Play) sendUnasked() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i := len(p.held) - 1; i >= 0; i-- {
@@ -91,8 +91,8 @@ func (p *Play) settle() {
 	}
 }
 
-// release drops all held messages.
-func (p *Play) release() {
+// dropHeld drops all held messages.
+func (p *Play) dropHeld() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for len(p.held) > 0 {
@@ -100,8 +100,8 @@ func (p *Play) release() {
 	}
 }
 
-// hold waits for a decision on a message to the program.
-func (p *Play) hold(ctx context.Context, m gate.Message, typ string) gate.Decision {
+// holdMessage waits for a decision on a message to the program.
+func (p *Play) holdMessage(ctx context.Context, m gate.Message, typ string) gate.Decision {
 	now := time.Now()
 	h := &held{decided: make(chan Decision, 1), Held: Held{Party: m.Conn, Type: typ, What: "message", Body: m.Body,
 		Since: now, Until: now.Add(p.o.HoldFor)}}
@@ -110,10 +110,10 @@ func (p *Play) hold(ctx context.Context, m gate.Message, typ string) gate.Decisi
 		h.What = "answer to " + m.Method + " " + m.Path
 	case m.Kind == transcript.Request:
 		h.What = m.Method + " " + m.Path
-	case m.From == p.program():
+	case m.From == p.programSide():
 		h.What = "message to the server"
 	case m.Kind == transcript.Frame && !p.o.Between: // between, the direction is what tells messages apart
-		h.Latest = p.latest(m.Conn)
+		h.Latest = p.latestType(m.Conn)
 	}
 	p.mu.Lock()
 	full := len(p.held) >= MaxHeld || p.closed
@@ -121,36 +121,37 @@ func (p *Play) hold(ctx context.Context, m gate.Message, typ string) gate.Decisi
 		p.serial++
 		h.N = p.serial
 		p.held = append(p.held, h)
-		p.tell()
+		p.wakeWaiters()
 	}
 	p.mu.Unlock()
 	if full {
-		p.t.Remark(m.Conn, "%d messages are held already: %s is sent on", MaxHeld, named(typ, h.What))
+		p.t.Remark(m.Conn, "%d messages are held already: %s is sent on", MaxHeld, messageName(typ, h.What))
 		return gate.Decision{}
 	}
 	timer := time.NewTimer(p.o.HoldFor)
 	defer timer.Stop()
 	select {
 	case d := <-h.decided:
-		return p.decided(ctx, m, d)
+		return p.applyDecision(ctx, m, d)
 	case <-timer.C:
-		if p.forget(h) {
-			p.t.Remark(m.Conn, "nobody has decided on %s within %v: it is sent on", named(typ, h.What), p.o.HoldFor)
+		if p.removeHeld(h) {
+			p.t.Remark(m.Conn, "nobody has decided on %s within %v: it is sent on", messageName(typ, h.What),
+				p.o.HoldFor)
 			return gate.Decision{}
 		}
-		return p.decided(ctx, m, <-h.decided)
+		return p.applyDecision(ctx, m, <-h.decided)
 	case <-m.Gone:
-		return p.moot(m, h)
+		return p.dropMoot(m, h)
 	case <-ctx.Done():
-		return p.moot(m, h)
+		return p.dropMoot(m, h)
 	}
 }
 
 // lookedAt is the number of records among which the program's latest message is sought.
 const lookedAt = 1000
 
-// latest returns the type of the program's latest frame on a connection; "" if there is none.
-func (p *Play) latest(conn string) string {
+// latestType returns the type of the program's latest frame on a connection; "" if there is none.
+func (p *Play) latestType(conn string) string {
 	for _, r := range slices.Backward(p.t.After(max(0, p.t.Len()-lookedAt))) {
 		if r.Conn == conn && r.Dir == transcript.Received && r.Kind == transcript.Frame {
 			if typ := p.o.TypeOf(r.Bytes); typ != "" {
@@ -161,29 +162,29 @@ func (p *Play) latest(conn string) string {
 	return ""
 }
 
-// moot drops a held message whose receiver has left.
-func (p *Play) moot(m gate.Message, h *held) gate.Decision {
-	if p.forget(h) && p.ctx.Err() == nil {
+// dropMoot drops a held message whose receiver has left.
+func (p *Play) dropMoot(m gate.Message, h *held) gate.Decision {
+	if p.removeHeld(h) && p.ctx.Err() == nil {
 		p.t.Remark(m.Conn, "the %v has left before anybody decided on %s: it is dropped", m.From.Other(),
-			named(h.Type, h.What))
+			messageName(h.Type, h.What))
 	}
 	return gate.Decision{Drop: true}
 }
 
-// forget removes a message from the list; false if it was decided on meanwhile.
-func (p *Play) forget(h *held) bool {
+// removeHeld removes a message from the list; false if it was decided on meanwhile.
+func (p *Play) removeHeld(h *held) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	i := slices.Index(p.held, h)
 	if i >= 0 {
 		p.held = slices.Delete(p.held, i, i+1)
-		p.tell()
+		p.wakeWaiters()
 	}
 	return i >= 0
 }
 
-// decided carries out a decision.
-func (p *Play) decided(ctx context.Context, m gate.Message, d Decision) gate.Decision {
+// applyDecision carries out a decision.
+func (p *Play) applyDecision(ctx context.Context, m gate.Message, d Decision) gate.Decision {
 	if d.After > 0 {
 		timer := time.NewTimer(d.After)
 		defer timer.Stop()
@@ -210,8 +211,8 @@ func (p *Play) decided(ctx context.Context, m gate.Message, d Decision) gate.Dec
 	return out
 }
 
-// named names a message for people.
-func named(typ, what string) string {
+// messageName names a message for people.
+func messageName(typ, what string) string {
 	if typ == "" {
 		return "a " + what
 	}

@@ -13,23 +13,23 @@ import (
 	wire "parley/transport/wire/ws"
 )
 
-// handle decides on a message that passes the gate.
-func (p *Play) handle(ctx context.Context, m gate.Message) gate.Decision {
+// decideMessage decides on a message that passes the gate.
+func (p *Play) decideMessage(ctx context.Context, m gate.Message) gate.Decision {
 	typ := p.o.TypeOf(m.Body)
 	p.mu.Lock()
 	mind := p.mindOf(typ)
 	p.mu.Unlock()
-	if m.From == p.program() {
+	if m.From == p.programSide() {
 		if mind == Script {
-			return p.scripted(ctx, m, typ)
+			return p.answerByScript(ctx, m, typ)
 		}
 		if mind == Ask && p.o.Between && (m.Kind == transcript.Frame || m.Kind == transcript.Request && len(m.Body) > 0) {
-			return p.hold(ctx, m, typ)
+			return p.holdMessage(ctx, m, typ)
 		}
 		return gate.Decision{}
 	}
-	if mind == Ask && holdable(m) {
-		return p.hold(ctx, m, typ)
+	if mind == Ask && isHoldable(m) {
+		return p.holdMessage(ctx, m, typ)
 	}
 	return gate.Decision{}
 }
@@ -42,8 +42,8 @@ func (p *Play) mindOf(typ string) Mind {
 	return p.mind
 }
 
-// holdable reports whether a message can be decided on.
-func holdable(m gate.Message) bool {
+// isHoldable reports whether a message can be decided on.
+func isHoldable(m gate.Message) bool {
 	switch m.Kind {
 	case transcript.Stream, transcript.Frame:
 		return true
@@ -53,37 +53,37 @@ func holdable(m gate.Message) bool {
 	return false
 }
 
-// scripted lets the script answer a message of the program.
-func (p *Play) scripted(ctx context.Context, m gate.Message, typ string) gate.Decision {
-	actions, matched, nearly := p.ask(m, typ)
-	peer := p.upstream() != ""
+// answerByScript lets the script answer a message of the program.
+func (p *Play) answerByScript(ctx context.Context, m gate.Message, typ string) gate.Decision {
+	actions, matched, nearly := p.askScript(m, typ)
+	peer := p.upstreamURL() != ""
 	if m.Kind == transcript.Open {
-		return p.opened(ctx, m, actions, matched, peer)
+		return p.acceptOpening(ctx, m, actions, matched, peer)
 	}
 	if m.Kind == transcript.Response { // the program answers a request of the script
-		p.perform(m, actions)
+		p.performActions(m, actions)
 		return gate.Decision{}
 	}
 	if !matched {
 		if typ != "" || m.Kind == transcript.Request || m.Kind == transcript.Frame || m.Kind == transcript.Stream {
-			p.t.Remark(m.Conn, "no rule of the script matches %s%s", name(m, typ), but(nearly))
+			p.t.Remark(m.Conn, "no rule of the script matches %s%s", describeMessage(m, typ), describeMisses(nearly))
 		}
 		if peer {
 			return gate.Decision{}
 		}
 	}
 	if m.Kind != transcript.Request {
-		p.perform(m, actions)
-		return gate.Decision{Drop: !p.ours()}
+		p.performActions(m, actions)
+		return gate.Decision{Drop: !p.isScriptClient()}
 	}
-	return p.answer(ctx, m, actions, matched)
+	return p.answerRequest(ctx, m, actions, matched)
 }
 
-// ours reports whether the script is a client, so that only the script receives the program's messages.
-func (p *Play) ours() bool { return p.o.Connect != "" }
+// isScriptClient reports whether the script is a client, so that only the script receives the program's messages.
+func (p *Play) isScriptClient() bool { return p.o.Connect != "" }
 
-// name describes a message of the program for people.
-func name(m gate.Message, typ string) string {
+// describeMessage describes a message of the program for people.
+func describeMessage(m gate.Message, typ string) string {
 	switch {
 	case m.Kind == transcript.Request:
 		return strings.TrimSpace(m.Method + " " + m.Path + " " + typ)
@@ -96,8 +96,8 @@ func name(m gate.Message, typ string) string {
 // mostNearly bounds the rules that a remark names.
 const mostNearly = 3
 
-// but says why rules for such messages did not match.
-func but(nearly []string) string {
+// describeMisses says why rules for such messages did not match.
+func describeMisses(nearly []string) string {
 	if len(nearly) == 0 {
 		return ""
 	}
@@ -108,8 +108,8 @@ func but(nearly []string) string {
 	return " (" + strings.Join(nearly, ", ") + more + ")"
 }
 
-// ask asks the script what to do about a message. nearly says why rules for such messages do not match.
-func (p *Play) ask(m gate.Message, typ string) (actions []script.Action, matched bool, nearly []string) {
+// askScript asks the script what to do about a message. nearly says why rules for such messages do not match.
+func (p *Play) askScript(m gate.Message, typ string) (actions []script.Action, matched bool, nearly []string) {
 	kinds := map[transcript.Kind]string{transcript.Open: "open", transcript.Request: "request",
 		transcript.Closed: "close", transcript.Response: "response"}
 	kind := kinds[m.Kind]
@@ -121,15 +121,16 @@ func (p *Play) ask(m gate.Message, typ string) (actions []script.Action, matched
 	if p.engine == nil {
 		return nil, false, nil
 	}
-	defer p.tell()
+	defer p.wakeWaiters()
 	actions, matched = p.engine.On(script.Message{Party: m.Conn, Kind: kind, Method: m.Method, Path: m.Path,
 		Type: typ, Body: m.Body})
-	p.note(m.Conn, p.engine.Trace().Failed)
+	p.noteFailure(m.Conn, p.engine.Trace().Failed)
 	return actions, matched, p.engine.Trace().Nearly
 }
 
-// opened accepts a stream or socket, unless the script refuses it or the bundled target answers.
-func (p *Play) opened(ctx context.Context, m gate.Message, actions []script.Action, matched, peer bool) gate.Decision {
+// acceptOpening accepts a stream or socket, unless the script refuses it or the bundled target answers.
+func (p *Play) acceptOpening(ctx context.Context, m gate.Message, actions []script.Action, matched,
+	peer bool) gate.Decision {
 	reply := gate.Message{Status: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}}
 	if strings.EqualFold(m.Header.Get("Upgrade"), "websocket") {
 		reply.Status = http.StatusSwitchingProtocols
@@ -140,53 +141,53 @@ func (p *Play) opened(ctx context.Context, m gate.Message, actions []script.Acti
 	for i, a := range actions {
 		switch a.Do {
 		case script.Refuse:
-			if !wait(ctx, a.After) {
+			if !waitFor(ctx, a.After) {
 				return gate.Decision{Drop: true}
 			}
 			reply.Status, reply.Body = a.Status, a.Body
 			return gate.Decision{Reply: &reply}
 		case script.Accept:
-			if !wait(ctx, a.After) {
+			if !waitFor(ctx, a.After) {
 				return gate.Decision{Drop: true}
 			}
-			p.perform(m, actions[i+1:])
+			p.performActions(m, actions[i+1:])
 			return gate.Decision{Reply: &reply}
 		}
 	}
-	p.perform(m, actions)
-	if p.ours() || peer && !matched {
+	p.performActions(m, actions)
+	if p.isScriptClient() || peer && !matched {
 		return gate.Decision{}
 	}
 	return gate.Decision{Reply: &reply}
 }
 
-// answer answers an HTTP request by a script: actions before the response are carried out first. Without a response of
-// the script, the answer is 200 and an empty object, or 404 if no rule has matched.
-func (p *Play) answer(ctx context.Context, m gate.Message, actions []script.Action, matched bool) gate.Decision {
+// answerRequest answers an HTTP request by a script: actions before the response are carried out first. Without a
+// response of the script, the answer is 200 and an empty object, or 404 if no rule has matched.
+func (p *Play) answerRequest(ctx context.Context, m gate.Message, actions []script.Action, matched bool) gate.Decision {
 	for i, a := range actions {
 		if a.Do != script.Respond {
 			continue
 		}
-		done := p.perform(m, actions[:i])
+		done := p.performActions(m, actions[:i])
 		select {
 		case <-done:
 		case <-ctx.Done():
 			return gate.Decision{Drop: true}
 		}
-		if !wait(ctx, a.After) {
+		if !waitFor(ctx, a.After) {
 			return gate.Decision{Drop: true}
 		}
-		p.perform(m, actions[i+1:])
-		return reply(a.Status, a.Header, a.Body)
+		p.performActions(m, actions[i+1:])
+		return newReply(a.Status, a.Header, a.Body)
 	}
-	p.perform(m, actions)
+	p.performActions(m, actions)
 	if !matched {
-		return reply(http.StatusNotFound, nil, []byte(`{"error":"no rule of the script matches"}`))
+		return newReply(http.StatusNotFound, nil, []byte(`{"error":"no rule of the script matches"}`))
 	}
-	return reply(http.StatusOK, nil, []byte(`{}`))
+	return newReply(http.StatusOK, nil, []byte(`{}`))
 }
 
-func reply(status int, header map[string]string, body []byte) gate.Decision {
+func newReply(status int, header map[string]string, body []byte) gate.Decision {
 	h := http.Header{"Content-Type": {"application/json"}}
 	for name, value := range header {
 		h.Set(name, value)

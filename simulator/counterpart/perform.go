@@ -28,19 +28,19 @@ func (p *Play) SetScript(s *script.Script) error {
 	if err := s.Plays(p.o.Protocol, p.o.As); err != nil {
 		return err
 	}
-	p.arm(s)
+	p.makeEngine(s)
 	p.mu.Lock()
 	begins := p.mind == Script
-	p.tell()
+	p.wakeWaiters()
 	p.mu.Unlock()
 	if begins {
-		p.begin()
+		p.performFirst()
 	}
 	return nil
 }
 
-// arm makes the engine of a script.
-func (p *Play) arm(s *script.Script) {
+// makeEngine makes the engine of a script.
+func (p *Play) makeEngine(s *script.Script) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.script, p.engine = s, nil
@@ -49,27 +49,28 @@ func (p *Play) arm(s *script.Script) {
 	}
 }
 
-// begin carries out the first actions of the script.
-func (p *Play) begin() {
+// performFirst carries out the first actions of the script.
+func (p *Play) performFirst() {
 	p.mu.Lock()
 	var actions []script.Action
 	if p.engine != nil {
 		actions = p.engine.Start()
-		p.note("", p.engine.Trace().Failed)
+		p.noteFailure("", p.engine.Trace().Failed)
 	}
 	p.mu.Unlock()
-	p.perform(gate.Message{}, actions)
+	p.performActions(gate.Message{}, actions)
 }
 
-// note writes what a script could not do into the transcript.
-func (p *Play) note(conn string, all []string) {
+// noteFailure writes what a script could not do into the transcript.
+func (p *Play) noteFailure(conn string, all []string) {
 	for _, text := range all {
 		p.t.Remark(conn, "%s", text)
 	}
 }
 
-// perform carries out actions of a script in order, each after its own delay, and closes the channel after the last.
-func (p *Play) perform(m gate.Message, actions []script.Action) <-chan struct{} {
+// performActions carries out actions of a script in order, each after its own delay, and closes the channel after the
+// last.
+func (p *Play) performActions(m gate.Message, actions []script.Action) <-chan struct{} {
 	done := make(chan struct{})
 	p.mu.Lock()
 	closed := p.closed
@@ -85,10 +86,10 @@ func (p *Play) perform(m gate.Message, actions []script.Action) <-chan struct{} 
 		defer p.work.Done()
 		defer close(done)
 		for _, a := range actions {
-			if !wait(p.ctx, a.After) {
+			if !waitFor(p.ctx, a.After) {
 				return
 			}
-			if err := p.act(m, a); err != nil && p.ctx.Err() == nil {
+			if err := p.performAction(m, a); err != nil && p.ctx.Err() == nil {
 				p.t.Remark(a.Party, "line %d of the script: %s: %v", a.Line, a.Do, err)
 			}
 		}
@@ -96,8 +97,8 @@ func (p *Play) perform(m gate.Message, actions []script.Action) <-chan struct{} 
 	return done
 }
 
-// wait waits, and reports whether ctx has not ended.
-func wait(ctx context.Context, d time.Duration) bool {
+// waitFor waits, and reports whether ctx has not ended.
+func waitFor(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil
 	}
@@ -114,38 +115,39 @@ func wait(ctx context.Context, d time.Duration) bool {
 // patience bounds how long a script waits for a connection to open, or to take a message.
 const patience = 10 * time.Second
 
-// act carries out one action of a script.
-func (p *Play) act(m gate.Message, a script.Action) error {
+// performAction carries out one action of a script.
+func (p *Play) performAction(m gate.Message, a script.Action) error {
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
 	if a.Do == script.Connect {
-		return p.connect(ctx, a)
+		return p.connectProgram(ctx, a)
 	}
 	if a.Do == script.Request {
-		return p.request(ctx, a)
+		return p.sendRequest(ctx, a)
 	}
-	conn, err := p.party(m, a.Party)
+	conn, err := p.actionParty(m, a.Party)
 	if err != nil {
 		return err
 	}
 	switch a.Do {
 	case script.Send:
-		p.said(conn, a.Body)
-		return p.gate.Send(ctx, conn, p.program(), gate.Message{Event: a.Event, Body: a.Body, Binary: a.Binary})
+		p.rememberTexts(conn, a.Body)
+		return p.gate.Send(ctx, conn, p.programSide(), gate.Message{Event: a.Event, Body: a.Body, Binary: a.Binary})
 	case script.Close:
 		if a.Status == 0 && len(a.Body) == 0 {
 			return p.gate.End(conn, driver.Graceful)
 		}
-		return p.gate.Send(ctx, conn, p.program(), gate.Message{Kind: transcript.Closed, Status: a.Status, Body: a.Body})
+		return p.gate.Send(ctx, conn, p.programSide(),
+			gate.Message{Kind: transcript.Closed, Status: a.Status, Body: a.Body})
 	case script.Cut:
 		return p.gate.End(conn, driver.Reset)
 	}
 	return errors.New("it is not possible here")
 }
 
-// party returns the connection that an action is about: the one it names, or that of the message, or the stream to
-// which an HTTP request belongs.
-func (p *Play) party(m gate.Message, named string) (string, error) {
+// actionParty returns the connection that an action is about: the one it names, or that of the message, or the stream
+// to which an HTTP request belongs.
+func (p *Play) actionParty(m gate.Message, named string) (string, error) {
 	open := p.Parties()
 	switch {
 	case named != "" && slices.Contains(open, named):
@@ -163,19 +165,19 @@ func (p *Play) party(m gate.Message, named string) (string, error) {
 // known bounds the texts that are kept of the script's messages on a stream.
 const known = 64
 
-// said remembers the texts in a message on a stream, such as the id of the connection.
-func (p *Play) said(conn string, body []byte) {
+// rememberTexts remembers the texts in a message on a stream, such as the id of the connection.
+func (p *Play) rememberTexts(conn string, body []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.heard[conn]) < known {
-		p.heard[conn] = append(p.heard[conn], texts(body)...)
+		p.heard[conn] = append(p.heard[conn], idTexts(body)...)
 	}
 }
 
 // streamOf finds the stream to which a request belongs: the newest one on which the script has sent one of the texts in
 // the request, or else the newest.
 func (p *Play) streamOf(body []byte, open []string) string {
-	in := texts(body)
+	in := idTexts(body)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, conn := range slices.Backward(open) {
@@ -186,8 +188,8 @@ func (p *Play) streamOf(body []byte, open []string) string {
 	return open[len(open)-1]
 }
 
-// texts returns the strings in a JSON object that could be ids: those of its members and of nested objects.
-func texts(body []byte) (out []string) {
+// idTexts returns the strings in a JSON object that could be ids: those of its members and of nested objects.
+func idTexts(body []byte) (out []string) {
 	var object map[string]any
 	if json.Unmarshal(body, &object) != nil {
 		return nil
@@ -211,19 +213,19 @@ func texts(body []byte) (out []string) {
 	return out
 }
 
-// connect opens a connection to the program, through the gate: the program's messages on it go to the script.
-func (p *Play) connect(ctx context.Context, a script.Action) error {
+// connectProgram opens a connection to the program, through the gate: the program's messages on it go to the script.
+func (p *Play) connectProgram(ctx context.Context, a script.Action) error {
 	at := p.gate.URL() + a.Path
 	if a.Transport == "sse" {
-		return p.listen(at, a)
+		return p.openStream(at, a)
 	}
 	c, res, err := websocket.Dial(ctx, at, &websocket.DialOptions{Subprotocols: a.Subprotocols,
-		HTTPHeader: headers(a.Header)}) //nolint:bodyclose // it has none
+		HTTPHeader: requestHeaders(a.Header)}) //nolint:bodyclose // it has none
 	if err != nil {
-		return p.refused(res, err)
+		return p.whyRefused(res, err)
 	}
 	c.SetReadLimit(-1)
-	p.background(func() {
+	p.runBackground(func() {
 		defer c.CloseNow()
 		for {
 			if _, _, err := c.Read(p.ctx); err != nil {
@@ -234,20 +236,20 @@ func (p *Play) connect(ctx context.Context, a script.Action) error {
 	return nil
 }
 
-// refused returns why a connection has not opened: in the words of the gate if that has not reached the program.
-func (p *Play) refused(res *http.Response, err error) error {
+// whyRefused returns why a connection has not opened: in the words of the gate if that has not reached the program.
+func (p *Play) whyRefused(res *http.Response, err error) error {
 	if res == nil || res.StatusCode != http.StatusBadGateway {
 		return err
 	}
 	said, _ := io.ReadAll(io.LimitReader(res.Body, 1<<10))
-	if text := p.unreachable(string(said)); text != "" {
+	if text := p.whyUnreachable(string(said)); text != "" {
 		return errors.New(text)
 	}
 	return err
 }
 
-// background runs do until the play is closed.
-func (p *Play) background(do func()) {
+// runBackground runs do until the play is closed.
+func (p *Play) runBackground(do func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.closed {
@@ -258,27 +260,27 @@ func (p *Play) background(do func()) {
 // asking sends the requests of scripts.
 var asking = httpclient.New(&http.Transport{})
 
-// listen opens an event stream.
-func (p *Play) listen(at string, a script.Action) error {
+// openStream opens an event stream.
+func (p *Play) openStream(at string, a script.Action) error {
 	req, err := http.NewRequestWithContext(p.ctx, http.MethodGet, at, nil)
 	if err != nil {
 		return err
 	}
-	req.Header = headers(a.Header)
+	req.Header = requestHeaders(a.Header)
 	req.Header.Set("Accept", "text/event-stream")
 	res, err := asking.Do(req)
 	if err != nil {
 		return err
 	}
-	p.background(func() {
+	p.runBackground(func() {
 		defer res.Body.Close()
 		_, _ = io.Copy(io.Discard, res.Body)
 	})
 	return nil
 }
 
-// request sends an HTTP request of the script.
-func (p *Play) request(ctx context.Context, a script.Action) error {
+// sendRequest sends an HTTP request of the script.
+func (p *Play) sendRequest(ctx context.Context, a script.Action) error {
 	method := a.Method
 	if method == "" {
 		method = http.MethodPost
@@ -287,7 +289,7 @@ func (p *Play) request(ctx context.Context, a script.Action) error {
 	if err != nil {
 		return err
 	}
-	req.Header = headers(a.Header)
+	req.Header = requestHeaders(a.Header)
 	if req.Header.Get("Content-Type") == "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
@@ -300,7 +302,7 @@ func (p *Play) request(ctx context.Context, a script.Action) error {
 	return err
 }
 
-func headers(all map[string]string) http.Header {
+func requestHeaders(all map[string]string) http.Header {
 	h := http.Header{}
 	for name, value := range all {
 		h.Set(name, value)

@@ -12,21 +12,22 @@ import (
 	"parley/transport/transcript"
 )
 
-// into returns a sink that puts a gate's records into a transcript, and labels messages with their types.
-func (p *Play) into(t *transcript.Transcript) driver.Sink {
+// sinkInto returns a sink that puts a gate's records into a transcript, and labels messages with their types.
+func (p *Play) sinkInto(t *transcript.Transcript) driver.Sink {
 	return func(r transcript.Record) int {
-		if text := p.unreachable(r.Label); r.Kind == transcript.Failure && text != "" {
+		if text := p.whyUnreachable(r.Label); r.Kind == transcript.Failure && text != "" {
 			r.Label = text
 			if _, told := p.told.LoadOrStore(text, true); !told && p.o.Unreachable != nil {
 				p.o.Unreachable(text)
 			}
 		}
-		return t.Append(p.named(r))
+		return t.Append(p.labelMessage(r))
 	}
 }
 
-// unreachable returns the words of a gate for a program that it cannot reach, in those of a play; "" for other words.
-func (p *Play) unreachable(words string) string {
+// whyUnreachable returns the words of a gate for a program that it cannot reach, in those of a play; "" for other
+// words.
+func (p *Play) whyUnreachable(words string) string {
 	rest, ok := strings.CutPrefix(words, "the peer at ")
 	if !ok || p.o.Connect == "" || !strings.Contains(rest, "cannot be reached") {
 		return ""
@@ -37,8 +38,8 @@ func (p *Play) unreachable(words string) string {
 	return "your program at " + strings.TrimSpace(rest)
 }
 
-// named labels a message with its type.
-func (p *Play) named(r transcript.Record) transcript.Record {
+// labelMessage labels a message with its type.
+func (p *Play) labelMessage(r transcript.Record) transcript.Record {
 	if typ := p.o.TypeOf(r.Bytes); typ != "" {
 		switch r.Kind {
 		case transcript.Stream, transcript.Frame:
@@ -55,20 +56,21 @@ func (p *Play) makeJudge() (err error) {
 	if p.o.Steps == nil {
 		return nil
 	}
-	o := judge.Options{Protocol: p.o.Steps, Side: p.program(), Base: p.o.Connect, Records: p.t}
+	o := judge.Options{Protocol: p.o.Steps, Side: p.programSide(), Base: p.o.Connect, Records: p.t}
 	if p.o.Faults != nil {
 		if p.own, err = transcript.NewSpilling(nil, transcript.Keep{}); err != nil {
 			return err
 		}
-		o.Records, o.Place = p.own, p.place
+		o.Records, o.Place = p.own, p.recordNumber
 	}
 	p.judge, err = judge.New(o)
 	return err
 }
 
-// place returns the number in the transcript of a message that the program has sent or got itself. The transcript has
-// it later if a fault delays it, and never if a fault drops it: place waits for it until ctx ends, and then returns 0.
-func (p *Play) place(ctx context.Context, r transcript.Record) int {
+// recordNumber returns the number in the transcript of a message that the program has sent or got itself. The
+// transcript has it later if a fault delays it, and never if a fault drops it: place waits for it until ctx ends, and
+// then returns 0.
+func (p *Play) recordNumber(ctx context.Context, r transcript.Record) int {
 	for {
 		mark := p.t.Len()
 		if n := p.t.Like(r); n > 0 {
@@ -97,7 +99,7 @@ func (p *Play) Unjudged() string {
 // applyFaults lets the faults decide on a message.
 func (p *Play) applyFaults(ctx context.Context, m gate.Message) gate.Decision {
 	d, doubt := p.o.Faults.Decide(ctx, m)
-	if doubt != "" && m.From != p.program() && p.judge != nil {
+	if doubt != "" && m.From != p.programSide() && p.judge != nil {
 		p.judge.Doubt(m.Conn, doubt)
 	}
 	return d
@@ -130,14 +132,14 @@ func (p *Play) SetMind(ctx context.Context, m Mind, types ...string) error {
 	p.mu.Lock()
 	s, mutant := p.script, p.mutant
 	p.mu.Unlock()
-	if err := p.o.possible(m, s, mutant); err != nil {
+	if err := p.o.checkMind(m, s, mutant); err != nil {
 		return err
 	}
 	if len(types) > 0 && m == Mutant {
 		return errors.New("a mutant answers all messages: set the mind mutant without types")
 	}
 	if len(types) == 0 && m != Mutant && mutant != "" {
-		if err := p.replace(ctx, ""); err != nil {
+		if err := p.replaceBundled(ctx, ""); err != nil {
 			return err
 		}
 	}
@@ -148,11 +150,11 @@ func (p *Play) SetMind(ctx context.Context, m Mind, types ...string) error {
 	for _, t := range types {
 		p.of[t] = m
 	}
-	p.tell()
+	p.wakeWaiters()
 	p.mu.Unlock()
-	p.settle()
+	p.sendUnasked()
 	if len(types) == 0 && m == Script {
-		p.begin()
+		p.performFirst()
 	}
 	return nil
 }
@@ -164,27 +166,27 @@ func (p *Play) SetMutant(ctx context.Context, name string) error {
 	if name == "" {
 		m = Auto
 	}
-	if err := p.o.possible(m, nil, name); err != nil {
+	if err := p.o.checkMind(m, nil, name); err != nil {
 		return err
 	}
-	if err := p.replace(ctx, name); err != nil {
+	if err := p.replaceBundled(ctx, name); err != nil {
 		return err
 	}
 	p.mu.Lock()
 	p.mind = m
-	p.tell()
+	p.wakeWaiters()
 	p.mu.Unlock()
 	return nil
 }
 
-// replace starts another bundled target, and then ends the previous one and all connections.
-func (p *Play) replace(ctx context.Context, mutant string) error {
+// replaceBundled starts another bundled target, and then ends the previous one and all connections.
+func (p *Play) replaceBundled(ctx context.Context, mutant string) error {
 	p.relaunch.Lock()
 	defer p.relaunch.Unlock()
 	p.mu.Lock()
 	before, was := p.peer, p.mutant
 	p.mu.Unlock()
-	if err := p.start(ctx, mutant); err != nil {
+	if err := p.startBundled(ctx, mutant); err != nil {
 		return err
 	}
 	switch {
@@ -195,7 +197,7 @@ func (p *Play) replace(ctx context.Context, mutant string) error {
 	default:
 		p.t.Remark("", "started anew")
 	}
-	p.release()
+	p.dropHeld()
 	p.gate.Reset()
 	if before.Stop != nil {
 		before.Stop()
@@ -210,19 +212,19 @@ func (p *Play) Reset(ctx context.Context) error {
 	p.mind = p.o.Mind
 	clear(p.of)
 	p.mu.Unlock()
-	p.arm(p.o.Script)
+	p.makeEngine(p.o.Script)
 	if p.o.Start == nil {
 		p.t.Remark("", "started anew")
-		p.release()
+		p.dropHeld()
 		p.gate.Reset()
-	} else if err := p.replace(ctx, p.o.Mutant); err != nil {
+	} else if err := p.replaceBundled(ctx, p.o.Mutant); err != nil {
 		return err
 	}
 	p.mu.Lock()
-	p.tell()
+	p.wakeWaiters()
 	p.mu.Unlock()
 	if p.o.Mind == Script {
-		p.begin()
+		p.performFirst()
 	}
 	return nil
 }

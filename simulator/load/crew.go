@@ -43,8 +43,8 @@ type hand struct {
 	over bool          // it has ended or is lost: what comes later does not count
 }
 
-// spread carries the load out with several workers.
-func (r *run) spread(ctx context.Context) (*reports.Results, error) {
+// spreadLoad carries the load out with several workers.
+func (r *run) spreadLoad(ctx context.Context) (*reports.Results, error) {
 	of := r.o.Crew.Size()
 	if of > r.o.Sessions {
 		return nil, usagef("--workers %d: there are only %s (ask for fewer workers, or for more sessions)", of,
@@ -53,22 +53,22 @@ func (r *run) spread(ctx context.Context) (*reports.Results, error) {
 	d := &Desk{r: r, latest: histogram(), end: func() {}}
 	var tasks []Task
 	for n := range of {
-		t := r.task(n, of)
+		t := r.workerTask(n, of)
 		tasks, d.parts = append(tasks, t), append(d.parts, t.Part)
-		d.workers = append(d.workers, &hand{who: reports.LoadWorker{Sessions: t.Part.share(r.o.Sessions)}})
+		d.workers = append(d.workers, &hand{who: reports.LoadWorker{Sessions: t.Part.sessionShare(r.o.Sessions)}})
 	}
-	r.state = d.progress
+	r.state = d.progressState
 	err := r.o.Crew.Carry(ctx, tasks, d)
 	d.end()
-	r.judge.close(1)
+	r.judge.judgeRest(1)
 	if err != nil {
 		return nil, err
 	}
-	d.settle(ctx)
+	d.mergeReports(ctx)
 	if r.ready.Load() == 0 && ctx.Err() == nil && r.out.LostSessions == 0 {
-		return nil, r.unreachable()
+		return nil, r.whyUnreachable()
 	}
-	return r.results(ctx)
+	return r.makeResults(ctx)
 }
 
 // Begin says that the workers begin to open their sessions.
@@ -79,7 +79,7 @@ func (d *Desk) Begin() {
 	r.phase.Store("opening")
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.rest, d.end = rest, r.beside()
+	d.rest, d.end = rest, r.sampleBeside()
 }
 
 // Introduce says who a worker is: its process, and its machine if that is not this one.
@@ -91,14 +91,14 @@ func (d *Desk) Introduce(worker, pid int, host string) {
 
 // Report takes a report; the last one of each worker counts. It rejects what no worker reports.
 func (d *Desk) Report(worker int, now Report) error {
-	if err := now.check(); err != nil {
+	if err := now.checkReport(); err != nil {
 		return err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if w := d.workers[worker]; !w.over {
 		w.last, w.at = now, d.r.now()
-		_ = count(d.latest, now.Latest)
+		_ = decodeHistogram(d.latest, now.Latest)
 	}
 	return nil
 }
@@ -121,10 +121,10 @@ func (d *Desk) Opened() bool {
 
 // Show takes a connection that a worker shows. It rejects an invalid one.
 func (d *Desk) Show(s Shown) error {
-	if err := s.check(d.r.o.Sessions); err != nil {
+	if err := s.checkShown(d.r.o.Sessions); err != nil {
 		return err
 	}
-	d.r.judge.take(s)
+	d.r.judge.judgeShown(s)
 	return nil
 }
 
@@ -153,11 +153,11 @@ func (d *Desk) Lost(worker int, why string) {
 	}
 	w.over = true
 	w.who.Lost = &reports.LoadLoss{Since: float64(w.at.Microseconds()) / 1000, Why: why,
-		Acts: max(d.parts[worker].acts(r.schedule, r.o.Sessions)-w.last.acts(), 0)}
+		Acts: max(d.parts[worker].actShare(r.schedule, r.o.Sessions)-w.last.completedActs(), 0)}
 }
 
-// progress returns the state of the load.
-func (d *Desk) progress() Progress {
+// progressState returns the state of the load.
+func (d *Desk) progressState() Progress {
 	p := Progress{Phase: d.r.phase.Load().(string), Elapsed: d.r.now()}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -172,8 +172,8 @@ func (d *Desk) progress() Progress {
 	return p
 }
 
-// settle merges what the workers have reported.
-func (d *Desk) settle(ctx context.Context) {
+// mergeReports merges what the workers have reported.
+func (d *Desk) mergeReports(ctx context.Context) {
 	r := d.r
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -182,7 +182,7 @@ func (d *Desk) settle(ctx context.Context) {
 	for _, w := range d.workers {
 		last := w.last
 		all = append(all, last)
-		r.meter.merge(last)
+		r.meter.mergeReport(last)
 		r.sent.Add(last.Sent)
 		r.received.Add(last.Received)
 		r.ready.Add(int64(last.Opened))
@@ -190,7 +190,7 @@ func (d *Desk) settle(ctx context.Context) {
 		r.unfinished.Add(last.Unfinished)
 		r.lag.Store(max(r.lag.Load(), int64(last.Lag)))
 		peak += last.Peak
-		w.who.Opened, w.who.Acts, w.who.Failed = last.Opened, last.acts(), last.Failed
+		w.who.Opened, w.who.Acts, w.who.Failed = last.Opened, last.completedActs(), last.Failed
 		w.who.Lives, w.who.Violations = last.Lives, last.Violations
 		w.who.Session, w.who.Peak = last.Rested/max(int64(last.Opened), 1), last.Peak
 		if w.who.Lost != nil {
@@ -198,8 +198,8 @@ func (d *Desk) settle(ctx context.Context) {
 		}
 		r.out.Workers = append(r.out.Workers, w.who)
 	}
-	r.judge.merge(all)
+	r.judge.mergeCounts(all)
 	r.memory.peak = peak
 	r.out.Interrupted = ctx.Err() != nil
-	r.out.Unshown = r.judge.unshown()
+	r.out.Unshown = r.judge.unshownClauses()
 }

@@ -181,10 +181,10 @@ func TestParts(t *testing.T) {
 		all, acts := 0, int64(0)
 		for n := range of {
 			p := Part{n, of}
-			all, acts = all+p.share(sessions), acts+p.acts(s, sessions)
+			all, acts = all+p.sessionShare(sessions), acts+p.actShare(s, sessions)
 		}
-		if all != sessions || acts != int64(s.count()) {
-			t.Fatalf("%d sessions and %d acts, want %d and %d", all, acts, sessions, s.count())
+		if all != sessions || acts != int64(s.countActs()) {
+			t.Fatalf("%d sessions and %d acts, want %d and %d", all, acts, sessions, s.countActs())
 		}
 	})
 }
@@ -196,7 +196,7 @@ func TestCounts(t *testing.T) {
 		for _, v := range rapid.SliceOf(rapid.Int64Range(lowest, highest)).Draw(t, "latencies") {
 			_ = h.RecordValue(v)
 		}
-		if err := count(copied, counts(h)); err != nil || !h.Equals(copied) {
+		if err := decodeHistogram(copied, encodeHistogram(h)); err != nil || !h.Equals(copied) {
 			t.Fatalf("%v: %d and %d latencies", err, h.TotalCount(), copied.TotalCount())
 		}
 	})
@@ -208,12 +208,12 @@ func TestRejected(t *testing.T) {
 	shows := func(change func(s *Shown)) error {
 		s := Shown{Name: "S1.1", Records: []transcript.Record{record}, Findings: []verdict.Finding{{At: 1}}}
 		change(&s)
-		return s.check(2)
+		return s.checkShown(2)
 	}
 	says := func(change func(r *Report)) error {
 		r := Report{At: 1, Acts: []Timing{{Name: "chat", Latency: []byte{5, 1}}}}
 		change(&r)
-		return r.check()
+		return r.checkReport()
 	}
 	for name, row := range map[string]struct {
 		err      error

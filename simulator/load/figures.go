@@ -58,9 +58,9 @@ type Failing struct {
 	Example string `json:"example"`
 }
 
-// counts writes a histogram in few bytes: for each latency that occurs, in ascending order, by how much it is longer
-// than the one before, and how often it occurs, both as varints.
-func counts(h *hdrhistogram.Histogram) (out []byte) {
+// encodeHistogram writes a histogram in few bytes: for each latency that occurs, in ascending order, by how much it is
+// longer than the one before, and how often it occurs, both as varints.
+func encodeHistogram(h *hdrhistogram.Histogram) (out []byte) {
 	last := int64(0)
 	for _, bar := range h.Distribution() {
 		if bar.Count > 0 {
@@ -77,8 +77,8 @@ var (
 	errReport = errors.New("this is no report of a worker")
 )
 
-// count adds to a histogram what counts has written.
-func count(h *hdrhistogram.Histogram, b []byte) error {
+// decodeHistogram adds to a histogram what counts has written.
+func decodeHistogram(h *hdrhistogram.Histogram, b []byte) error {
 	last := int64(0)
 	for len(b) > 0 {
 		longer, size := binary.Uvarint(b)
@@ -99,17 +99,17 @@ func count(h *hdrhistogram.Histogram, b []byte) error {
 	return nil
 }
 
-// report adds to a report what the meter has measured, and forgets the latest latencies.
-func (m *meter) report(to *Report) {
+// addToReport adds to a report what the meter has measured, and forgets the latest latencies.
+func (m *meter) addToReport(to *Report) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	to.Done, to.Failed, to.Latest = m.done, m.failed, counts(m.latest)
+	to.Done, to.Failed, to.Latest = m.done, m.failed, encodeHistogram(m.latest)
 	m.latest.Reset()
 	for _, name := range m.names {
-		to.Acts = append(to.Acts, Timing{name, m.acts[name].failed, counts(m.acts[name].latency)})
+		to.Acts = append(to.Acts, Timing{name, m.acts[name].failed, encodeHistogram(m.acts[name].latency)})
 	}
 	for _, a := range m.stages {
-		to.Stages = append(to.Stages, Timing{"", a.failed, counts(a.latency)})
+		to.Stages = append(to.Stages, Timing{"", a.failed, encodeHistogram(a.latency)})
 	}
 	for _, kind := range m.kinds {
 		to.Errors = append(to.Errors, Failing{cutTo(kind), m.errors[kind].count, cutTo(m.errors[kind].example)})
@@ -126,36 +126,36 @@ const (
 
 func cutTo(text string) string { return strings.ToValidUTF8(text[:min(len(text), maxLabel)], "") }
 
-// acts returns how many acts are complete or have failed, without connecting.
-func (r Report) acts() (n int64) {
+// completedActs returns how many acts are complete or have failed, without connecting.
+func (r Report) completedActs() (n int64) {
 	for _, one := range r.Acts {
 		if one.Name != steps.LoadConnect {
 			h := histogram()
-			_ = count(h, one.Latency)
+			_ = decodeHistogram(h, one.Latency)
 			n += h.TotalCount()
 		}
 	}
 	return n
 }
 
-// check rejects what no worker of this version reports.
-func (r Report) check() error {
+// checkReport rejects what no worker of this version reports.
+func (r Report) checkReport() error {
 	h := histogram()
 	all := append(append([]Timing{{Latency: r.Latest}}, r.Acts...), r.Stages...)
 	if len(all) > maxActs+steppings+1 || len(r.Stages) > steppings || len(r.Errors) > maxKinds+1 ||
-		len(r.Worst) > maxClauses || r.At < 0 || r.negative() {
+		len(r.Worst) > maxClauses || r.At < 0 || r.hasNegative() {
 		return errReport
 	}
 	for _, one := range all {
-		if len(one.Name) > maxLabel || count(h, one.Latency) != nil {
+		if len(one.Name) > maxLabel || decodeHistogram(h, one.Latency) != nil {
 			return errReport
 		}
 	}
 	return nil
 }
 
-// negative reports whether one of the counts is below 0.
-func (r Report) negative() bool {
+// hasNegative reports whether one of the counts is below 0.
+func (r Report) hasNegative() bool {
 	least := min(int64(r.Open), int64(r.Opened), r.Done, r.Failed, r.Sent, r.Received, r.Found, r.Lives, r.Unjudged,
 		r.Violations, r.Broken, r.Unfinished, int64(r.Lag), r.Rested, r.Peak)
 	for _, one := range append(slices.Clone(r.Acts), r.Stages...) {
@@ -167,25 +167,25 @@ func (r Report) negative() bool {
 	return least < 0
 }
 
-// merge adds the figures of a checked report.
-func (m *meter) merge(r Report) {
+// mergeReport adds the figures of a checked report.
+func (m *meter) mergeReport(r Report) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.done += r.Done
 	m.failed += r.Failed
 	for _, one := range r.Acts {
-		a := m.act(one.Name)
+		a := m.actFigures(one.Name)
 		a.failed += one.Failed
-		_ = count(a.latency, one.Latency)
+		_ = decodeHistogram(a.latency, one.Latency)
 		if one.Name != steps.LoadConnect {
-			_ = count(m.all, one.Latency)
+			_ = decodeHistogram(m.all, one.Latency)
 		}
 	}
 	for i, one := range r.Stages[:min(len(r.Stages), len(m.stages))] {
 		m.stages[i].failed += one.Failed
-		_ = count(m.stages[i].latency, one.Latency)
+		_ = decodeHistogram(m.stages[i].latency, one.Latency)
 	}
 	for _, one := range r.Errors {
-		m.fails(cutTo(one.Kind), cutTo(one.Example), one.Count)
+		m.countErrors(cutTo(one.Kind), cutTo(one.Example), one.Count)
 	}
 }

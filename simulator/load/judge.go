@@ -64,10 +64,10 @@ func newJudge(c *proxy.Codec, monitors []monitor.Monitor, own monitor.Monitor,
 	return j
 }
 
-// found takes a finding of a session on a record of its present life, which the caller guards.
-func (j *judge) found(v *life, f verdict.Finding) {
+// addFinding takes a finding of a session on a record of its present life, which the caller guards.
+func (j *judge) addFinding(v *life, f verdict.Finding) {
 	if !f.OK {
-		v.breaks(f)
+		v.addBroken(f)
 		j.found64.Add(1)
 	}
 	j.mu.Lock()
@@ -79,8 +79,8 @@ func (j *judge) found(v *life, f verdict.Finding) {
 	}
 }
 
-// submit has a life judged whose connection has ended.
-func (j *judge) submit(v *life) {
+// submitLife has a life judged whose connection has ended.
+func (j *judge) submitLife(v *life) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	size := v.bytes + recordSize*len(v.records)
@@ -93,8 +93,8 @@ func (j *judge) submit(v *life) {
 	j.more.Signal()
 }
 
-// close judges what waits, with all processors, and returns when that is done.
-func (j *judge) close(workers int) {
+// judgeRest judges what waits, with all processors, and returns when that is done.
+func (j *judge) judgeRest(workers int) {
 	j.mu.Lock()
 	j.closed = true
 	j.more.Broadcast()
@@ -121,12 +121,12 @@ func (j *judge) judgeOn() {
 		j.queue = j.queue[1:]
 		j.waiting -= v.bytes + recordSize*len(v.records)
 		j.mu.Unlock()
-		j.judge(v)
+		j.judgeLife(v)
 	}
 }
 
-// judgements judges a life by all monitors, and by what its session has found.
-func (j *judge) judgements(v *life) ([]verdict.Judgement, []steps.Failure) {
+// lifeJudgements judges a life by all monitors, and by what its session has found.
+func (j *judge) lifeJudgements(v *life) ([]verdict.Judgement, []steps.Failure) {
 	records, decode := slices.Clone(v.records), j.codec.Decoder()
 	for i := range records {
 		decode(&records[i])
@@ -137,20 +137,20 @@ func (j *judge) judgements(v *life) ([]verdict.Judgement, []steps.Failure) {
 	return steps.JudgePassively(j.codec.Env, append(slices.Clone(j.monitors), own), seen)
 }
 
-// judge judges a life.
-func (j *judge) judge(v *life) {
-	judged, failures := j.judgements(v)
+// judgeLife judges a life.
+func (j *judge) judgeLife(v *life) {
+	judged, failures := j.lifeJudgements(v)
 	j.lives.Add(1)
 	if len(v.findings) == 0 {
 		j.found64.Add(int64(len(failures)))
 	}
-	for _, f := range j.settle(v, judged, failures) {
+	for _, f := range j.keepJudgements(v, judged, failures) {
 		j.tell(f.Clause, f.Observed)
 	}
 }
 
-// settle keeps judgements, and returns the first failures on clauses.
-func (j *judge) settle(v *life, judged []verdict.Judgement, failures []steps.Failure) (news []steps.Failure) {
+// keepJudgements keeps judgements, and returns the first failures on clauses.
+func (j *judge) keepJudgements(v *life, judged []verdict.Judgement, failures []steps.Failure) (news []steps.Failure) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, one := range judged {
@@ -180,9 +180,9 @@ func (j *judge) settle(v *life, judged []verdict.Judgement, failures []steps.Fai
 	return news
 }
 
-// violations returns the findings so far. Those of lives that have not ended are among them, as far as their sessions
-// have found them.
-func (j *judge) violations() int64 { return j.found64.Load() }
+// violationsSoFar returns the findings so far. Those of lives that have not ended are among them, as far as their
+// sessions have found them.
+func (j *judge) violationsSoFar() int64 { return j.found64.Load() }
 
 // transcriptOf makes the transcript of a life.
 func transcriptOf(v *life, began time.Time) *transcript.Transcript {
@@ -206,8 +206,8 @@ type Shown struct {
 
 var errShown = errors.New("this is no connection of a session")
 
-// check rejects what no worker of this version shows.
-func (s Shown) check(sessions int) error {
+// checkShown rejects what no worker of this version shows.
+func (s Shown) checkShown(sessions int) error {
 	size := 0
 	for i, r := range s.Records {
 		size += len(r.Bytes)
@@ -242,8 +242,8 @@ func (j *judge) evidenceFrom(n int) (out []Shown) {
 	return out
 }
 
-// report adds to a report what was judged so far.
-func (j *judge) report(to *Report) {
+// addToReport adds to a report what was judged so far.
+func (j *judge) addToReport(to *Report) {
 	to.Found, to.Lives, to.Unjudged = j.found64.Load(), j.lives.Load(), j.unjudged.Load()
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -251,20 +251,20 @@ func (j *judge) report(to *Report) {
 	maps.Copy(to.Worst, j.worst)
 }
 
-// take judges a connection that a worker shows, of which the worker's report has the counts.
-func (j *judge) take(s Shown) {
+// judgeShown judges a connection that a worker shows, of which the worker's report has the counts.
+func (j *judge) judgeShown(s Shown) {
 	v := &life{name: s.Name, session: s.Session, records: s.Records, cut: s.Cut, findings: s.Findings}
-	judged, failures := j.judgements(v)
+	judged, failures := j.lifeJudgements(v)
 	if s.Sound && len(failures) > 0 { // it was not judged there as it is here
 		return
 	}
-	for _, f := range j.settle(v, judged, failures) {
+	for _, f := range j.keepJudgements(v, judged, failures) {
 		j.tell(f.Clause, f.Observed)
 	}
 }
 
-// merge adds the counts of a worker's last report. Call it after settle, whose counts it replaces.
-func (j *judge) merge(all []Report) {
+// mergeCounts adds the counts of a worker's last report. Call it after settle, whose counts it replaces.
+func (j *judge) mergeCounts(all []Report) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.failures, j.broken = 0, 0
@@ -280,8 +280,8 @@ func (j *judge) merge(all []Report) {
 	}
 }
 
-// unshown returns the clauses that workers found broken without showing how.
-func (j *judge) unshown() (out []string) {
+// unshownClauses returns the clauses that workers found broken without showing how.
+func (j *judge) unshownClauses() (out []string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, id := range slices.Sorted(maps.Keys(j.worst)) {

@@ -69,7 +69,7 @@ type run struct {
 // session could be opened. If ctx ends, the load ends early, and the results say so.
 func Run(ctx context.Context, o Options) (*reports.Results, error) {
 	o = o.withDefaults()
-	if err := o.check(); err != nil {
+	if err := o.checkOptions(); err != nil {
 		return nil, err
 	}
 	r, err := newRun(o, Part{Of: 1})
@@ -77,26 +77,26 @@ func Run(ctx context.Context, o Options) (*reports.Results, error) {
 		return nil, err
 	}
 	if url := o.Profile.URL; url != "" {
-		if err := admitted(ctx, target.SampleURL(url), o.Hosts); err != nil {
+		if err := rejectRemote(ctx, target.SampleURL(url), o.Hosts); err != nil {
 			return nil, err
 		}
 	}
-	stop, err := r.launch(ctx)
+	stop, err := r.launchTarget(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer stop()
-	if err := r.prepare(ctx); err != nil {
+	if err := r.prepareSessions(ctx); err != nil {
 		return nil, err
 	}
-	defer r.judge.close(1)
+	defer r.judge.judgeRest(1)
 	if o.Crew != nil {
-		return r.spread(ctx)
+		return r.spreadLoad(ctx)
 	}
-	if r.drive(ctx, func(opened int) bool { return opened > 0 }); r.ready.Load() == 0 && ctx.Err() == nil {
-		return nil, r.unreachable()
+	if r.driveSessions(ctx, func(opened int) bool { return opened > 0 }); r.ready.Load() == 0 && ctx.Err() == nil {
+		return nil, r.whyUnreachable()
 	}
-	return r.results(ctx)
+	return r.makeResults(ctx)
 }
 
 // newRun makes a run of the sessions of a part.
@@ -105,19 +105,19 @@ func newRun(o Options, part Part) (*run, error) {
 	if r.salt == "" {
 		r.salt = strings.ToLower(rand.Text()[:5])
 	}
-	r.state, r.also = r.progress, func(<-chan struct{}) {}
+	r.state, r.also = r.progressState, func(<-chan struct{}) {}
 	var err error
 	r.protocol, err = o.Protocols.Find(o.Profile.Protocol)
 	return r, err
 }
 
-func (r *run) unreachable() error {
+func (r *run) whyUnreachable() error {
 	return &steps.UnreachableError{Err: fmt.Errorf("no session of %s got ready: %s (if the target speaks another "+
-		"protocol, name it with --protocol)", r.o.Profile.Protocol, r.meter.why())}
+		"protocol, name it with --protocol)", r.o.Profile.Protocol, r.meter.mostFrequentError())}
 }
 
-// launch starts the target, and the model if it needs one.
-func (r *run) launch(ctx context.Context) (stop func(), err error) {
+// launchTarget starts the target, and the model if it needs one.
+func (r *run) launchTarget(ctx context.Context) (stop func(), err error) {
 	stopModel, url := func() {}, ""
 	if r.brain = r.o.Brain; r.brain == nil && r.o.Profile.UsesModel() {
 		r.brain = llm.NewUnrecorded()
@@ -127,7 +127,7 @@ func (r *run) launch(ctx context.Context) (stop func(), err error) {
 		}
 		url, stopModel = srv.URL(), func() { within(5*time.Second, srv.Close) }
 	}
-	if err := r.room(false); err != nil { // before the target starts, which inherits the limit
+	if err := r.checkOpenFiles(false); err != nil { // before the target starts, which inherits the limit
 		stopModel()
 		return nil, err
 	}
@@ -148,15 +148,15 @@ func within(d time.Duration, stop func(context.Context) error) {
 	_ = stop(ctx)
 }
 
-// prepare makes what the sessions share.
-func (r *run) prepare(ctx context.Context) error {
+// prepareSessions makes what the sessions share.
+func (r *run) prepareSessions(ctx context.Context) error {
 	base := r.target.BaseURL()
 	name := steps.Name(r.protocol)
 	loadable, ok := r.protocol.(steps.Loadable)
 	if !ok || base == "" {
 		return usagef("--protocol %s: its targets cannot be put under load", name)
 	}
-	if err := admitted(ctx, base, r.o.Hosts); err != nil {
+	if err := rejectRemote(ctx, base, r.o.Hosts); err != nil {
 		return err
 	}
 	r.memory = newMemory(r.target)
@@ -183,10 +183,10 @@ func (r *run) prepare(ctx context.Context) error {
 		return usagef("--driver %s: no load of %s goes over it", r.o.Driver, name)
 	}
 	_, away := r.target.(elsewhere)
-	if err := r.room(r.memory.pid == 0 && r.o.Profile.Bundled && !away); err != nil {
+	if err := r.checkOpenFiles(r.memory.pid == 0 && r.o.Profile.Bundled && !away); err != nil {
 		return err
 	}
-	roles, err := proxy.RolesOf(r.protocol, r.roles())
+	roles, err := proxy.RolesOf(r.protocol, r.targetRoles())
 	if err != nil {
 		return err
 	}
@@ -203,21 +203,21 @@ func (r *run) prepare(ctx context.Context) error {
 	return nil
 }
 
-// roles names the role of the target; nil if the protocol has only one.
-func (r *run) roles() []string {
+// targetRoles names the role of the target; nil if the protocol has only one.
+func (r *run) targetRoles() []string {
 	if r.o.Profile.Role == "" {
 		return nil
 	}
 	return []string{r.o.Profile.Role}
 }
 
-// drive opens the sessions of the part, lets them act unless ready says no, and ends them.
-func (r *run) drive(ctx context.Context, ready func(opened int) bool) {
-	rest, targetRest := own(), r.memory.ofTarget()
+// driveSessions opens the sessions of the part, lets them act unless ready says no, and ends them.
+func (r *run) driveSessions(ctx context.Context, ready func(opened int) bool) {
+	rest, targetRest := ownMemory(), r.memory.ofTarget()
 	claims := &steps.Claims{Elsewhere: r.o.claim}
 	for n := r.part.N; n < r.o.Sessions; n += r.part.Of {
 		s := &session{l: r, n: n, jar: httpclient.NewJar(), by: r.plan.New(steps.Mark{Salt: r.salt, Session: n}, claims)}
-		s.pair()
+		s.pairPeer()
 		r.sessions = append(r.sessions, s)
 	}
 	var drop context.CancelFunc
@@ -225,36 +225,37 @@ func (r *run) drive(ctx context.Context, ready func(opened int) bool) {
 	defer drop()
 	r.began = time.Now()
 	r.phase.Store("opening")
-	end := r.beside(r.watch, r.also)
+	end := r.sampleBeside(r.failOverdue, r.also)
 
-	r.open(ctx)
-	opened := r.opened()
+	r.openSessions(ctx)
+	opened := r.countConnected()
 	r.ready.Store(int64(opened))
 	if opened > 0 && ctx.Err() == nil {
-		r.rested.Store(max(own()-rest, 0))
+		r.rested.Store(max(ownMemory()-rest, 0))
 		if targetRest > 0 {
 			r.out.Memory.TargetSession = max(r.memory.ofTarget()-targetRest, 0) / int64(opened)
 		}
 	}
 	if ready(opened) && ctx.Err() == nil {
 		r.phase.Store("acting")
-		r.act(ctx)
+		r.scheduleActs(ctx)
 	}
 	r.phase.Store("ending")
-	r.end(ctx)
+	r.endSessions(ctx)
 	r.phase.Store("judging")
-	r.judge.close(runtime.GOMAXPROCS(0))
+	r.judge.judgeRest(runtime.GOMAXPROCS(0))
 	end()
 	if c, ok := r.driver.(interface{ Close() error }); ok {
 		_ = c.Close()
 	}
 }
 
-// beside samples the memory and reports the progress, and does more, until end is called.
-func (r *run) beside(more ...func(stop <-chan struct{})) (end func()) {
+// sampleBeside samples the memory and reports the progress, and does more, until end is called.
+func (r *run) sampleBeside(more ...func(stop <-chan struct{})) (end func()) {
 	stop := make(chan struct{})
 	var all sync.WaitGroup
-	for _, f := range append(more, func(stop <-chan struct{}) { r.memory.each(progress, stop) }, r.report) {
+	for _, f := range append(more, func(stop <-chan struct{}) { r.memory.sampleUntil(progress, stop) },
+		r.reportProgress) {
 		all.Go(func() { f(stop) })
 	}
 	return func() {
@@ -265,8 +266,8 @@ func (r *run) beside(more ...func(stop <-chan struct{})) (end func()) {
 
 func (r *run) now() time.Duration { return time.Since(r.began) }
 
-// at sleeps until a time of the load; false if ctx has ended. It returns how late it is.
-func at(ctx context.Context, due time.Time) (late time.Duration, ok bool) {
+// sleepUntil sleeps until a time of the load; false if ctx has ended. It returns how late it is.
+func sleepUntil(ctx context.Context, due time.Time) (late time.Duration, ok bool) {
 	if wait := time.Until(due); wait > 0 {
 		timer := time.NewTimer(wait)
 		defer timer.Stop()
@@ -278,55 +279,55 @@ func at(ctx context.Context, due time.Time) (late time.Duration, ok bool) {
 	return time.Since(due), ctx.Err() == nil
 }
 
-// open opens the sessions on a schedule, and waits until each is ready or has failed.
-func (r *run) open(ctx context.Context) {
+// openSessions opens the sessions on a schedule, and waits until each is ready or has failed.
+func (r *run) openSessions(ctx context.Context) {
 	slots := make(chan struct{}, opening)
 	for _, s := range r.sessions {
 		due := time.Duration(float64(s.n) / r.o.Opening * float64(time.Second))
-		if _, ok := at(ctx, r.began.Add(due)); !ok {
+		if _, ok := sleepUntil(ctx, r.began.Add(due)); !ok {
 			return
 		}
 		select {
 		case slots <- struct{}{}:
-			s.connect(due, func() { <-slots })
+			s.connectFirst(due, func() { <-slots })
 		case <-ctx.Done():
 			return
 		}
 	}
-	r.settle(ctx, 2*r.o.Timeout)
+	r.awaitIdle(ctx, 2*r.o.Timeout)
 }
 
-// act lets acts arrive by the schedule, at the sessions of the whole load in turn, of which the part takes its own. It
-// waits for their answers.
-func (r *run) act(ctx context.Context) {
+// scheduleActs lets acts arrive by the schedule, at the sessions of the whole load in turn, of which the part takes its
+// own. It waits for their answers.
+func (r *run) scheduleActs(ctx context.Context) {
 	r.acting = time.Now()
-	from, all := r.now(), r.schedule.count()
+	from, all := r.now(), r.schedule.countActs()
 	for round := 0; round < all; round += r.o.Sessions {
 		for _, s := range r.sessions {
 			if round+s.n >= all {
 				break
 			}
-			due := r.schedule.at(round + s.n)
-			late, ok := at(ctx, r.acting.Add(due))
+			due := r.schedule.actTime(round + s.n)
+			late, ok := sleepUntil(ctx, r.acting.Add(due))
 			if !ok {
 				return
 			}
 			r.lag.Store(max(r.lag.Load(), int64(late)))
-			s.arrive(from + due)
+			s.arriveAct(from + due)
 		}
 	}
-	if _, ok := at(ctx, r.acting.Add(r.o.Duration)); ok {
-		r.settle(ctx, r.o.Timeout)
+	if _, ok := sleepUntil(ctx, r.acting.Add(r.o.Duration)); ok {
+		r.awaitIdle(ctx, r.o.Timeout)
 	}
 }
 
-// settle waits until all sessions are idle, for a time at most.
-func (r *run) settle(ctx context.Context, most time.Duration) {
+// awaitIdle waits until all sessions are idle, for a time at most.
+func (r *run) awaitIdle(ctx context.Context, most time.Duration) {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	late := time.After(most)
 	for i := 0; i < len(r.sessions); {
-		if r.sessions[i].idle() {
+		if r.sessions[i].isIdle() {
 			i++
 			continue
 		}
@@ -340,16 +341,16 @@ func (r *run) settle(ctx context.Context, most time.Duration) {
 	}
 }
 
-// end ends all sessions.
-func (r *run) end(ctx context.Context) {
+// endSessions ends all sessions.
+func (r *run) endSessions(ctx context.Context) {
 	r.over.Store(true)
 	r.out.Interrupted = ctx.Err() != nil
 	for _, s := range r.sessions {
-		if n := s.rest(); n > 0 && !r.out.Interrupted {
+		if n := s.forgetUnanswered(); n > 0 && !r.out.Interrupted {
 			r.unfinished.Add(int64(n))
 		}
 		if s.peer != nil {
-			s.peer.rest()
+			s.peer.forgetUnanswered()
 		}
 	}
 	slots := make(chan struct{}, closing)
@@ -357,8 +358,8 @@ func (r *run) end(ctx context.Context) {
 	for _, s := range r.sessions {
 		slots <- struct{}{}
 		all.Go(func() {
-			for _, p := range s.parties() {
-				p.leave()
+			for _, p := range s.sessionAndPeer() {
+				p.endConnection()
 			}
 			<-slots
 		})
@@ -366,14 +367,14 @@ func (r *run) end(ctx context.Context) {
 	all.Wait()
 	r.work.Wait()
 	for _, s := range r.sessions { // those that were connecting
-		for _, p := range s.parties() {
-			p.leave()
+		for _, p := range s.sessionAndPeer() {
+			p.endConnection()
 		}
 	}
 }
 
-// watch fails acts that are overdue.
-func (r *run) watch(stop <-chan struct{}) {
+// failOverdue fails acts that are overdue.
+func (r *run) failOverdue(stop <-chan struct{}) {
 	tick := time.NewTicker(watch)
 	defer tick.Stop()
 	for {
@@ -384,13 +385,13 @@ func (r *run) watch(stop <-chan struct{}) {
 		}
 		now := r.now()
 		for _, s := range r.sessions {
-			s.overdue(now)
+			s.failOverdue(now)
 		}
 	}
 }
 
-// report tells the progress.
-func (r *run) report(stop <-chan struct{}) {
+// reportProgress tells the progress.
+func (r *run) reportProgress(stop <-chan struct{}) {
 	if r.o.Progress == nil {
 		return
 	}
@@ -408,34 +409,35 @@ func (r *run) report(stop <-chan struct{}) {
 	}
 }
 
-// progress returns the state of the load.
-func (r *run) progress() Progress {
-	p := Progress{Phase: r.phase.Load().(string), Elapsed: r.now(), Open: r.opened(), Violations: r.judge.violations()}
-	p.Acts, p.Errors, p.P50, p.P99 = r.meter.recent()
+// progressState returns the state of the load.
+func (r *run) progressState() Progress {
+	p := Progress{Phase: r.phase.Load().(string), Elapsed: r.now(), Open: r.countConnected(),
+		Violations: r.judge.violationsSoFar()}
+	p.Acts, p.Errors, p.P50, p.P99 = r.meter.recentFigures()
 	return p
 }
 
-// opened returns how many sessions have a connection.
-func (r *run) opened() (n int) {
+// countConnected returns how many sessions have a connection.
+func (r *run) countConnected() (n int) {
 	for _, s := range r.sessions {
-		if s.connected() {
+		if s.isConnected() {
 			n++
 		}
 	}
 	return n
 }
 
-// took measures an act that was due at a time of the load.
-func (r *run) took(name string, due time.Duration, kind, example string) {
+// measureAct measures an act that was due at a time of the load.
+func (r *run) measureAct(name string, due time.Duration, kind, example string) {
 	stage := 0
 	if name != steps.LoadConnect {
-		stage = r.schedule.stage(due - r.acting.Sub(r.began))
+		stage = r.schedule.stepAt(due - r.acting.Sub(r.began))
 	}
-	r.meter.took(name, stage, r.now()-due, kind, example)
+	r.meter.measureAct(name, stage, r.now()-due, kind, example)
 }
 
-// count counts messages.
-func (r *run) count(rec transcript.Record) {
+// countMessages counts messages.
+func (r *run) countMessages(rec transcript.Record) {
 	switch rec.Kind {
 	case transcript.Request, transcript.Response, transcript.Stream, transcript.Frame:
 		if rec.Dir == transcript.Sent {

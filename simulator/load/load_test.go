@@ -65,7 +65,7 @@ func TestThresholds(t *testing.T) {
 		{"p99.9", Thresholds{Errors: 9, P999: time.Millisecond}, "p99.9"},
 	} {
 		var broken []string
-		for _, one := range row.t.judge(f) {
+		for _, one := range row.t.checkFigures(f) {
 			if !one.OK {
 				broken = append(broken, one.Name)
 			}
@@ -105,7 +105,7 @@ func TestRefused(t *testing.T) {
 	}
 	for base, ok := range map[string]bool{"http://127.0.0.1:1": true, "http://[::1]:1": true, "http://localhost:1": true,
 		"http://192.0.2.1:1": false} {
-		if err := admitted(t.Context(), base, nil); (err == nil) != ok {
+		if err := rejectRemote(t.Context(), base, nil); (err == nil) != ok {
 			t.Errorf("%s: %v", base, err)
 		}
 	}

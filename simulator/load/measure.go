@@ -69,11 +69,11 @@ func newMeter(stages int) *meter {
 }
 
 // done measures an act. kind is "" for one that succeeded. stage is ignored for connecting.
-func (m *meter) took(name string, stage int, latency time.Duration, kind, example string) {
+func (m *meter) measureAct(name string, stage int, latency time.Duration, kind, example string) {
 	us := min(max(int64(latency/time.Microsecond), lowest), highest)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	one := m.act(name)
+	one := m.actFigures(name)
 	m.done++
 	all := []*act{one}
 	if name != steps.LoadConnect && stage < len(m.stages) {
@@ -91,12 +91,12 @@ func (m *meter) took(name string, stage int, latency time.Duration, kind, exampl
 	_ = m.latest.RecordValue(us)
 	if kind != "" {
 		m.failed++
-		m.fails(kind, example, 1)
+		m.countErrors(kind, example, 1)
 	}
 }
 
-// act returns the figures of an act. The caller holds the lock.
-func (m *meter) act(name string) *act {
+// actFigures returns the figures of an act. The caller holds the lock.
+func (m *meter) actFigures(name string) *act {
 	if m.acts[name] == nil {
 		m.acts[name] = &act{latency: histogram()}
 		m.names = append(m.names, name)
@@ -104,16 +104,16 @@ func (m *meter) act(name string) *act {
 	return m.acts[name]
 }
 
-// lost counts an error outside of acts.
-func (m *meter) lost(kind, example string) {
+// countLost counts an error outside of acts.
+func (m *meter) countLost(kind, example string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.failed++
-	m.fails(kind, example, 1)
+	m.countErrors(kind, example, 1)
 }
 
-// fails counts an error n times. The caller holds the lock.
-func (m *meter) fails(kind, example string, n int64) {
+// countErrors counts an error n times. The caller holds the lock.
+func (m *meter) countErrors(kind, example string, n int64) {
 	if m.errors[kind] == nil && len(m.errors) >= maxKinds {
 		kind = "other"
 	}
@@ -126,8 +126,8 @@ func (m *meter) fails(kind, example string, n int64) {
 	one.count += n
 }
 
-// recent returns the figures so far, and the latencies since the last call.
-func (m *meter) recent() (done, failed int64, p50, p99 time.Duration) {
+// recentFigures returns the figures so far, and the latencies since the last call.
+func (m *meter) recentFigures() (done, failed int64, p50, p99 time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	p50, p99 = quantile(m.latest, 50), quantile(m.latest, 99)
@@ -139,8 +139,8 @@ func quantile(h *hdrhistogram.Histogram, q float64) time.Duration {
 	return time.Duration(h.ValueAtQuantile(q)) * time.Microsecond
 }
 
-// figures returns the latencies of a histogram.
-func figures(name string, a *act, over time.Duration) reports.LoadAct {
+// latencyFigures returns the latencies of a histogram.
+func latencyFigures(name string, a *act, over time.Duration) reports.LoadAct {
 	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 	h := a.latency
 	out := reports.LoadAct{Name: name, Count: h.TotalCount(), Failed: a.failed, P50: ms(quantile(h, 50)),
@@ -151,17 +151,17 @@ func figures(name string, a *act, over time.Duration) reports.LoadAct {
 	return out
 }
 
-// tell adds the figures to a result. over is the time of the schedule.
-func (m *meter) tell(out *reports.Load, s schedule, over time.Duration) {
+// addToResult adds the figures to a result. over is the time of the schedule.
+func (m *meter) addToResult(out *reports.Load, s schedule, over time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, name := range m.names {
-		out.Acts = append(out.Acts, figures(name, m.acts[name], over))
+		out.Acts = append(out.Acts, latencyFigures(name, m.acts[name], over))
 	}
 	slices.SortStableFunc(out.Acts, func(a, b reports.LoadAct) int { return strings.Compare(a.Name, b.Name) })
-	out.All = figures("all", &act{latency: m.all, failed: m.failed}, over)
+	out.All = latencyFigures("all", &act{latency: m.all, failed: m.failed}, over)
 	for i, a := range m.stages {
-		one := figures("step", a, s.duration/steppings)
+		one := latencyFigures("step", a, s.duration/steppings)
 		one.Wanted = s.rate * float64(i+1) / steppings
 		out.Steps = append(out.Steps, one)
 	}
@@ -172,8 +172,8 @@ func (m *meter) tell(out *reports.Load, s schedule, over time.Duration) {
 	slices.SortStableFunc(out.Errors, func(a, b reports.LoadError) int { return int(b.Count - a.Count) })
 }
 
-// why returns the most frequent error.
-func (m *meter) why() string {
+// mostFrequentError returns the most frequent error.
+func (m *meter) mostFrequentError() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	most, why := &failing{example: "no answer"}, ""
@@ -202,8 +202,8 @@ func newMemory(running target.Running) *memory {
 	return m
 }
 
-// own returns the bytes that this process uses, after a collection.
-func own() int64 {
+// ownMemory returns the bytes that this process uses, after a collection.
+func ownMemory() int64 {
 	runtime.GC()
 	runtime.GC() // what a pool has kept since the parsing of the suite goes at the second
 	var s runtime.MemStats
@@ -216,30 +216,30 @@ func (m *memory) ofTarget() int64 {
 	if m.pid == 0 {
 		return 0
 	}
-	return resident(m.pid)
+	return residentMemory(m.pid)
 }
 
-// sample updates the peaks.
-func (m *memory) sample() {
-	ours, theirs := resident(0), m.ofTarget()
+// samplePeaks updates the peaks.
+func (m *memory) samplePeaks() {
+	ours, theirs := residentMemory(0), m.ofTarget()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.peak, m.targetPeak = max(m.peak, ours), max(m.targetPeak, theirs)
 }
 
-// most returns the peak of this process.
-func (m *memory) most() int64 {
+// ownPeak returns the peak of this process.
+func (m *memory) ownPeak() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.peak
 }
 
-// each samples until stop closes.
-func (m *memory) each(every time.Duration, stop <-chan struct{}) {
+// sampleUntil samples until stop closes.
+func (m *memory) sampleUntil(every time.Duration, stop <-chan struct{}) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
-		m.sample()
+		m.samplePeaks()
 		select {
 		case <-stop:
 			return
@@ -248,8 +248,8 @@ func (m *memory) each(every time.Duration, stop <-chan struct{}) {
 	}
 }
 
-// results makes the results of the load.
-func (r *run) results(ctx context.Context) (*reports.Results, error) {
+// makeResults makes the results of the load.
+func (r *run) makeResults(ctx context.Context) (*reports.Results, error) {
 	collect, err := runner.NewPassive(runner.PassiveOptions{Protocols: r.o.Protocols, Profile: r.o.Profile,
 		URL: r.target.BaseURL(), Roles: []string{r.role.Name}, Strict: r.o.Strict, Out: r.o.Out, Explain: r.o.Explain,
 		Through: r.o.Driver, By: "load", Monitors: []monitor.Monitor{r.plan.Judges}})
@@ -272,18 +272,18 @@ func (r *run) results(ctx context.Context) (*reports.Results, error) {
 			Whole: !v.cut, Redact: redact, Duration: r.now(),
 			Name: fmt.Sprintf("%s under load, such as connection %s", words.Counted(r.o.Sessions, "session"), v.name)})
 	}
-	r.figures()
+	r.completeFigures()
 	out := collect.Results()
 	out.Started, out.Duration, out.Load = r.began.UTC(), float64(r.now().Milliseconds()), &r.out
 	for _, text := range r.out.Said() {
 		out.Runs[0].Notes = append(out.Runs[0].Notes, reports.Note{Kind: "load", Text: text})
 	}
-	r.conclude(ctx, out)
+	r.setExitCode(ctx, out)
 	return out, nil
 }
 
-// figures completes the figures.
-func (r *run) figures() {
+// completeFigures completes the figures.
+func (r *run) completeFigures() {
 	f := &r.out
 	f.Driver, f.Shape, f.Sessions, f.Rate = r.o.Driver, string(r.o.Shape), r.o.Sessions, r.o.Rate
 	f.Duration = float64(r.o.Duration.Milliseconds())
@@ -294,12 +294,12 @@ func (r *run) figures() {
 	f.Opened = int(r.ready.Load())
 	f.Memory.Session = r.rested.Load() / max(int64(f.Opened), 1)
 	f.Memory.Peak, f.Memory.TargetPeak = r.memory.peak, r.memory.targetPeak
-	r.meter.tell(f, r.schedule, r.o.Duration)
-	f.Thresholds = r.o.Thresholds.judge(f)
+	r.meter.addToResult(f, r.schedule, r.o.Duration)
+	f.Thresholds = r.o.Thresholds.checkFigures(f)
 }
 
-// judge compares the figures with the thresholds. An act without an answer at the end is an error.
-func (t Thresholds) judge(f *reports.Load) (out []reports.LoadThreshold) {
+// checkFigures compares the figures with the thresholds. An act without an answer at the end is an error.
+func (t Thresholds) checkFigures(f *reports.Load) (out []reports.LoadThreshold) {
 	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 	add := func(name string, limit, value float64) {
 		out = append(out, reports.LoadThreshold{Name: name, Limit: limit, Value: value, OK: value <= limit})
@@ -326,8 +326,9 @@ func (t Thresholds) judge(f *reports.Load) (out []reports.LoadThreshold) {
 	return out
 }
 
-// conclude sets the exit code: as that of a run, 1 if a threshold was exceeded, and 5 if a part of the load is missing.
-func (r *run) conclude(ctx context.Context, out *reports.Results) {
+// setExitCode sets the exit code: as that of a run, 1 if a threshold was exceeded, and 5 if a part of the load is
+// missing.
+func (r *run) setExitCode(ctx context.Context, out *reports.Results) {
 	for _, t := range r.out.Thresholds {
 		if !t.OK && (out.Exit == verdict.ExitConformant || out.Exit == verdict.ExitIncomplete) {
 			out.Exit = verdict.ExitNonConformant

@@ -7,8 +7,9 @@ import (
 	"strconv"
 )
 
-// resident returns the bytes of a process that are in memory; that of this process for 0. It is 0 if that is unknown.
-func resident(pid int) int64 {
+// residentMemory returns the bytes of a process that are in memory; that of this process for 0. It is 0 if that is
+// unknown.
+func residentMemory(pid int) int64 {
 	name := "self"
 	if pid != 0 {
 		name = strconv.Itoa(pid)

@@ -123,8 +123,8 @@ func usagef(format string, args ...any) error {
 	return &runner.UsageError{Msg: fmt.Sprintf(format, args...)}
 }
 
-// check checks the options after withDefaults.
-func (o Options) check() error {
+// checkOptions checks the options after withDefaults.
+func (o Options) checkOptions() error {
 	switch {
 	case o.Sessions < 1:
 		return usagef("--sessions: a load needs at least one session, not %d", o.Sessions)
@@ -143,8 +143,8 @@ func (o Options) check() error {
 	return usagef("--shape %s: unknown (choose among ramp, step, soak)", o.Shape)
 }
 
-// admitted rejects a target beyond this machine, but for the given hosts.
-func admitted(ctx context.Context, base string, hosts []string) error {
+// rejectRemote rejects a target beyond this machine, but for the given hosts.
+func rejectRemote(ctx context.Context, base string, hosts []string) error {
 	if unixurl.Is(base) { // sockets are on this machine
 		return nil
 	}
@@ -174,11 +174,11 @@ const (
 	unlimited  = 1 << 30
 )
 
-// room checks that as many files may be open as the sessions of the part need: one for each of its parties, and two if
-// the target is within this process. Workers have files of their own: for them only the target needs files, if it is
-// started here.
-func (r *run) room(within bool) error {
-	sessions, each, most := r.part.share(r.o.Sessions), 1, openFiles()
+// checkOpenFiles checks that as many files may be open as the sessions of the part need: one for each of its parties,
+// and two if the target is within this process. Workers have files of their own: for them only the target needs files,
+// if it is started here.
+func (r *run) checkOpenFiles(within bool) error {
+	sessions, each, most := r.part.sessionShare(r.o.Sessions), 1, openFiles()
 	switch {
 	case r.o.Crew != nil && r.o.Profile.URL != "" && r.o.Profile.Command == nil:
 		return nil
@@ -202,8 +202,8 @@ type schedule struct {
 	shape    Shape
 }
 
-// count returns how many acts arrive.
-func (s schedule) count() int {
+// countActs returns how many acts arrive.
+func (s schedule) countActs() int {
 	whole := s.rate * s.duration.Seconds()
 	switch s.shape {
 	case Ramp:
@@ -214,20 +214,20 @@ func (s schedule) count() int {
 	return max(int(whole), 1)
 }
 
-// at returns when the act with a number, from 0, arrives: the inverse of the number of acts over time.
-func (s schedule) at(n int) time.Duration {
+// actTime returns when the act with a number, from 0, arrives: the inverse of the number of acts over time.
+func (s schedule) actTime(n int) time.Duration {
 	seconds := float64(n) / s.rate
 	switch s.shape {
 	case Ramp: // n = rate·t²/2D
 		seconds = math.Sqrt(2 * s.duration.Seconds() * float64(n) / s.rate)
 	case Step:
-		seconds = s.stepped(float64(n))
+		seconds = s.stepTime(float64(n))
 	}
 	return min(time.Duration(seconds*float64(time.Second)), s.duration)
 }
 
-// stepped is at for Step.
-func (s schedule) stepped(n float64) float64 {
+// stepTime is at for Step.
+func (s schedule) stepTime(n float64) float64 {
 	each := s.duration.Seconds() / steppings
 	for i := range steppings {
 		rate := s.rate * float64(i+1) / steppings
@@ -239,8 +239,8 @@ func (s schedule) stepped(n float64) float64 {
 	return s.duration.Seconds()
 }
 
-// stage returns in which step of Step a time is, from 0; 0 for other shapes.
-func (s schedule) stage(at time.Duration) int {
+// stepAt returns in which step of Step a time is, from 0; 0 for other shapes.
+func (s schedule) stepAt(at time.Duration) int {
 	if s.shape != Step {
 		return 0
 	}

@@ -97,14 +97,14 @@ func (h *helper) HandleRecord(r *transcript.Record) (out steps.LoadStep) {
 func TestPeer(t *testing.T) {
 	d := &two{happy: true, sinks: map[string]driver.Sink{}}
 	s := &session{l: runOver(t, d), by: &asker{}}
-	s.pair()
+	s.pairPeer()
 	t.Cleanup(func() { ends(s) })
-	s.connect(0, func() {})
+	s.connectFirst(0, func() {})
 	await(t, s)
-	s.arrive(s.l.now())
+	s.arriveAct(s.l.now())
 	await(t, s)
 	d.says("S1.peer1", transcript.Closed, "gone")
-	s.arrive(s.l.now())
+	s.arriveAct(s.l.now())
 	await(t, s)
 	want := []string{"open S1.peer1", "joined to S1.peer1", "open S1.1", "act to S1.peer1", "gone to S1.peer1",
 		"open S1.peer2", "joined to S1.peer2", "open S1.2"}
@@ -114,7 +114,7 @@ func TestPeer(t *testing.T) {
 	if got := fmt.Sprint(s.l.meter.kinds); got != "[connection lost]" {
 		t.Errorf("errors %s", got)
 	}
-	if n := figures("connect", s.l.meter.acts["connect"], 0).Count; n != 1 {
+	if n := latencyFigures("connect", s.l.meter.acts["connect"], 0).Count; n != 1 {
 		t.Errorf("%d acts of connecting, which a peer has none of", n)
 	}
 }
@@ -124,10 +124,11 @@ func TestPeerSilent(t *testing.T) {
 	d := &two{sinks: map[string]driver.Sink{}}
 	s := &session{l: runOver(t, d), by: &asker{}}
 	s.l.o.Timeout = 1
-	s.pair()
+	s.pairPeer()
 	t.Cleanup(func() { ends(s) })
-	s.peer.joins()
-	if got := fmt.Sprint(s.l.meter.kinds); got != "[the other party has no answer within 1ns]" || !s.peer.worn() {
+	s.peer.joinPeer()
+	if got := fmt.Sprint(s.l.meter.kinds); got != "[the other party has no answer within 1ns]" ||
+		!s.peer.mustReconnect() {
 		t.Errorf("errors %s", got)
 	}
 }

@@ -41,18 +41,18 @@ type session struct {
 	sending bool
 }
 
-// arrive begins an act that is due, or has it wait for the one in progress.
-func (s *session) arrive(due time.Duration) {
+// arriveAct begins an act that is due, or has it wait for the one in progress.
+func (s *session) arriveAct(due time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pending = append(s.pending, due)
 	if s.act == "" {
-		s.proceed()
+		s.beginNextAct()
 	}
 }
 
-// proceed begins the next act that is due. The caller holds the lock.
-func (s *session) proceed() {
+// beginNextAct begins the next act that is due. The caller holds the lock.
+func (s *session) beginNextAct() {
 	if len(s.pending) == 0 || s.l.over.Load() {
 		return
 	}
@@ -62,7 +62,7 @@ func (s *session) proceed() {
 	}
 	acts := s.l.plan.Acts
 	name := acts[(s.n+s.next)%len(acts)]
-	if s.worn() || s.peer != nil && s.peer.worn() {
+	if s.mustReconnect() || s.peer != nil && s.peer.mustReconnect() {
 		name = steps.LoadReconnect
 	} else {
 		s.next++
@@ -70,64 +70,64 @@ func (s *session) proceed() {
 	s.act, s.due, s.begun = name, due, s.l.now()
 	if name == steps.LoadReconnect {
 		s.dialing = true
-		s.l.work.Go(s.dial)
+		s.l.work.Go(s.dialAnew)
 		return
 	}
-	s.post(s.by.Act(name))
+	s.sendInOrder(s.by.Act(name))
 }
 
-// worn reports whether it is to connect anew. The caller holds the lock.
-func (s *session) worn() bool { return s.broken || s.conn == nil || s.life.tired() }
+// mustReconnect reports whether it is to connect anew. The caller holds the lock.
+func (s *session) mustReconnect() bool { return s.broken || s.conn == nil || s.life.isOver() }
 
-// connect begins the first act, and calls done once the connection is open or could not be opened.
-func (s *session) connect(due time.Duration, done func()) {
+// connectFirst begins the first act, and calls done once the connection is open or could not be opened.
+func (s *session) connectFirst(due time.Duration, done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.act, s.due, s.begun, s.dialing = steps.LoadConnect, due, s.l.now(), true
 	s.l.work.Go(func() {
 		defer done()
-		s.dial()
+		s.dialAnew()
 	})
 }
 
-// dial opens a connection, after the end of the earlier one.
-func (s *session) dial() {
-	s.leave()
+// dialAnew opens a connection, after the end of the earlier one.
+func (s *session) dialAnew() {
+	s.endConnection()
 	s.mu.Lock()
-	if s.peer != nil && s.peer.worn() {
+	if s.peer != nil && s.peer.mustReconnect() {
 		s.mu.Unlock()
-		s.peer.joins()
+		s.peer.joinPeer()
 		s.mu.Lock()
 	}
 	s.lives++
 	o := s.by.Dial()
-	o.Party, o.MaxEvent, o.Jar = s.party(), int(s.l.o.Profile.Limits.MaxEvent), s.jar
+	o.Party, o.MaxEvent, o.Jar = s.partyName(), int(s.l.o.Profile.Limits.MaxEvent), s.jar
 	v := &life{name: o.Party, session: s.n}
 	s.life, s.broken, s.early, s.out = v, false, false, nil
 	s.mu.Unlock()
 
 	ctx, cancel := context.WithTimeout(s.l.ctx, s.l.o.Timeout)
 	defer cancel()
-	conn, err := s.l.driver.Open(ctx, o, func(r transcript.Record) int { return s.take(v, r) })
+	conn, err := s.l.driver.Open(ctx, o, func(r transcript.Record) int { return s.takeRecord(v, r) })
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.dialing = false
 	if err != nil {
 		s.life, v.over = nil, true
-		s.l.judge.submit(v)
-		s.finish("not connected", err.Error())
+		s.l.judge.submitLife(v)
+		s.finishAct("not connected", err.Error())
 		return
 	}
 	s.conn, s.begun = conn, s.l.now()
 	if s.early {
-		s.finish("", "")
+		s.finishAct("", "")
 		return
 	}
-	s.flush()
+	s.flushWaiting()
 }
 
-// leave ends the connection, and has its life judged. Every other one is reset, as clients do that crash.
-func (s *session) leave() {
+// endConnection ends the connection, and has its life judged. Every other one is reset, as clients do that crash.
+func (s *session) endConnection() {
 	s.mu.Lock()
 	conn, v := s.conn, s.life
 	s.conn, s.life = nil, nil
@@ -143,107 +143,108 @@ func (s *session) leave() {
 		s.mu.Lock()
 		v.over = true
 		s.mu.Unlock()
-		s.l.judge.submit(v)
+		s.l.judge.submitLife(v)
 	}
 }
 
-// take takes a record of a connection, and returns its number.
-func (s *session) take(v *life, r transcript.Record) int {
+// takeRecord takes a record of a connection, and returns its number.
+func (s *session) takeRecord(v *life, r transcript.Record) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.At = s.l.now()
-	n := v.add(r)
-	s.l.count(r)
+	n := v.addRecord(r)
+	s.l.countMessages(r)
 	if v != s.life || s.broken || r.Late {
 		return n
 	}
 	switch r.Kind {
 	case transcript.Closed:
-		s.lost("connection lost", r.Label)
+		s.failAct("connection lost", r.Label)
 		return n
 	case transcript.Failure:
 		if s.conn != nil { // otherwise dial says so
-			s.lost("request failed", r.Label)
+			s.failAct("request failed", r.Label)
 		}
 		return n
 	}
 	r.N = n
 	s.l.plan.Decode(&r)
-	s.apply(v, s.by.HandleRecord(&r))
+	s.applyStep(v, s.by.HandleRecord(&r))
 	return n
 }
 
-// lost fails the act in progress, or counts an error without one. The caller holds the lock.
-func (s *session) lost(kind, example string) {
+// failAct fails the act in progress, or counts an error without one. The caller holds the lock.
+func (s *session) failAct(kind, example string) {
 	if s.act == "" || s.dialing {
-		s.l.meter.lost(kind, example)
+		s.l.meter.countLost(kind, example)
 		s.broken = true
 		return
 	}
-	s.finish(kind, example)
+	s.finishAct(kind, example)
 }
 
-// apply does what a record means. The caller holds the lock.
-func (s *session) apply(v *life, step steps.LoadStep) {
+// applyStep does what a record means. The caller holds the lock.
+func (s *session) applyStep(v *life, step steps.LoadStep) {
 	for _, f := range step.Findings {
-		s.l.judge.found(v, f)
+		s.l.judge.addFinding(v, f)
 	}
-	s.post(step.Send)
+	s.sendInOrder(step.Send)
 	if step.Other != nil && s.main != nil && s.main.life != nil {
-		s.main.apply(s.main.life, steps.LoadStep{Send: step.Other.Send, Done: step.Other.Done, Failed: step.Other.Failed})
+		s.main.applyStep(s.main.life,
+			steps.LoadStep{Send: step.Other.Send, Done: step.Other.Done, Failed: step.Other.Failed})
 	}
 	switch {
 	case step.Failed != "":
-		s.lost(step.Failed, "act "+s.act+" of session "+v.name)
+		s.failAct(step.Failed, "act "+s.act+" of session "+v.name)
 	case step.Done && s.conn == nil:
 		s.early = true
 	case step.Done:
-		s.finish("", "")
+		s.finishAct("", "")
 	}
 }
 
-// finish ends the act in progress; kind says why it failed, "" that it did not. The caller holds the lock.
-func (s *session) finish(kind, example string) {
+// finishAct ends the act in progress; kind says why it failed, "" that it did not. The caller holds the lock.
+func (s *session) finishAct(kind, example string) {
 	if s.act == "" {
 		return
 	}
 	if s.main != nil {
-		s.joined(kind, example)
+		s.endJoin(kind, example)
 		return
 	}
-	s.l.took(s.act, s.due, kind, example)
+	s.l.measureAct(s.act, s.due, kind, example)
 	s.act, s.broken = "", kind != ""
-	s.proceed()
+	s.beginNextAct()
 }
 
-// overdue fails an act that has had no answer for too long.
-func (s *session) overdue(now time.Duration) {
+// failOverdue fails an act that has had no answer for too long.
+func (s *session) failOverdue(now time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.act != "" && !s.dialing && now-s.begun > s.l.o.Timeout {
-		s.finish("no answer within "+s.l.o.Timeout.String(), "act "+s.act+" of session "+s.life.name)
+		s.finishAct("no answer within "+s.l.o.Timeout.String(), "act "+s.act+" of session "+s.life.name)
 	}
 }
 
-// post sends messages in order, from a goroutine of their own: whoever calls may be the connection's reader. The caller
-// holds the lock.
-func (s *session) post(all []driver.Message) {
+// sendInOrder sends messages in order, from a goroutine of their own: whoever calls may be the connection's reader. The
+// caller holds the lock.
+func (s *session) sendInOrder(all []driver.Message) {
 	if len(all) > 0 {
 		s.out = append(s.out, all...)
-		s.flush()
+		s.flushWaiting()
 	}
 }
 
-// flush sends what waits. The caller holds the lock.
-func (s *session) flush() {
+// flushWaiting sends what waits. The caller holds the lock.
+func (s *session) flushWaiting() {
 	if s.sending || s.conn == nil || len(s.out) == 0 {
 		return
 	}
 	s.sending = true
-	s.l.work.Go(s.send)
+	s.l.work.Go(s.sendMessages)
 }
 
-func (s *session) send() {
+func (s *session) sendMessages() {
 	for {
 		s.mu.Lock()
 		if s.conn == nil || len(s.out) == 0 {
@@ -260,8 +261,8 @@ func (s *session) send() {
 	}
 }
 
-// rest returns how many acts have no answer, and forgets them.
-func (s *session) rest() int {
+// forgetUnanswered returns how many acts have no answer, and forgets them.
+func (s *session) forgetUnanswered() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := len(s.pending)
@@ -274,15 +275,15 @@ func (s *session) rest() int {
 	return n
 }
 
-// idle reports whether nothing is in progress or due.
-func (s *session) idle() bool {
+// isIdle reports whether nothing is in progress or due.
+func (s *session) isIdle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.act == "" && len(s.pending) == 0
 }
 
-// connected reports whether it has a connection.
-func (s *session) connected() bool {
+// isConnected reports whether it has a connection.
+func (s *session) isConnected() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.conn != nil && !s.broken
@@ -312,8 +313,8 @@ type life struct {
 	findings []verdict.Finding
 }
 
-// add keeps a record and returns its number.
-func (v *life) add(r transcript.Record) int {
+// addRecord keeps a record and returns its number.
+func (v *life) addRecord(r transcript.Record) int {
 	if v.over {
 		return len(v.records)
 	}
@@ -331,11 +332,11 @@ func (v *life) add(r transcript.Record) int {
 	return r.N
 }
 
-// tired reports whether the life is long enough.
-func (v *life) tired() bool { return len(v.records) >= tiredRecords || v.bytes >= tiredBytes }
+// isOver reports whether the life is long enough.
+func (v *life) isOver() bool { return len(v.records) >= tiredRecords || v.bytes >= tiredBytes }
 
-// breaks keeps a broken clause.
-func (v *life) breaks(f verdict.Finding) {
+// addBroken keeps a broken clause.
+func (v *life) addBroken(f verdict.Finding) {
 	if len(v.findings) < mostFindings {
 		v.findings = append(v.findings, f)
 	}
@@ -365,8 +366,8 @@ func (m *mutex) Unlock() {
 	m.own.Unlock()
 }
 
-// pair makes the peer of a session whose protocol has two parties, such as the host of an agent.
-func (s *session) pair() {
+// pairPeer makes the peer of a session whose protocol has two parties, such as the host of an agent.
+func (s *session) pairPeer() {
 	paired, ok := s.by.(steps.LoadPaired)
 	if !ok {
 		return
@@ -377,38 +378,38 @@ func (s *session) pair() {
 	}
 }
 
-// party names the present connection.
-func (s *session) party() string {
+// partyName names the present connection.
+func (s *session) partyName() string {
 	if s.main != nil {
 		return fmt.Sprintf("S%d.peer%d", s.n+1, s.lives)
 	}
 	return fmt.Sprintf("S%d.%d", s.n+1, s.lives)
 }
 
-// joins connects a peer, and returns when it is ready or cannot be.
-func (s *session) joins() {
+// joinPeer connects a peer, and returns when it is ready or cannot be.
+func (s *session) joinPeer() {
 	ready := make(chan struct{})
 	s.mu.Lock()
 	s.act, s.begun, s.dialing, s.ready = steps.LoadConnect, s.l.now(), true, ready
 	s.mu.Unlock()
-	s.dial()
+	s.dialAnew()
 	late := time.NewTimer(s.l.o.Timeout)
 	defer late.Stop()
 	select {
 	case <-ready:
 	case <-late.C:
 		s.mu.Lock()
-		s.finish("the other party has no answer within "+s.l.o.Timeout.String(), "session "+s.party())
+		s.finishAct("the other party has no answer within "+s.l.o.Timeout.String(), "session "+s.partyName())
 		s.mu.Unlock()
 	case <-s.l.ctx.Done():
 	}
 }
 
-// joined ends the connecting of a peer. It is no act: only a failure counts. The caller holds the lock.
-func (s *session) joined(kind, example string) {
+// endJoin ends the connecting of a peer. It is no act: only a failure counts. The caller holds the lock.
+func (s *session) endJoin(kind, example string) {
 	s.act, s.broken = "", kind != ""
 	if s.broken {
-		s.l.meter.lost(kind, example)
+		s.l.meter.countLost(kind, example)
 	}
 	if s.ready != nil {
 		close(s.ready)
@@ -416,8 +417,8 @@ func (s *session) joined(kind, example string) {
 	}
 }
 
-// parties returns the session, and its peer if it has one.
-func (s *session) parties() []*session {
+// sessionAndPeer returns the session, and its peer if it has one.
+func (s *session) sessionAndPeer() []*session {
 	if s.peer == nil {
 		return []*session{s}
 	}

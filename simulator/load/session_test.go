@@ -86,7 +86,7 @@ func plays(t *testing.T) (*session, *played) {
 	d := &played{sent: make(chan string, 100)}
 	s := &session{l: runOver(t, d), by: &echoes{}}
 	t.Cleanup(func() { ends(s) })
-	s.connect(0, func() {})
+	s.connectFirst(0, func() {})
 	await(t, s)
 	return s, d
 }
@@ -94,9 +94,9 @@ func plays(t *testing.T) (*session, *played) {
 // ends ends a session.
 func ends(s *session) {
 	s.l.over.Store(true)
-	for _, p := range s.parties() {
-		p.rest()
-		p.leave()
+	for _, p := range s.sessionAndPeer() {
+		p.forgetUnanswered()
+		p.endConnection()
 	}
 	s.l.work.Wait()
 }
@@ -121,7 +121,7 @@ func runOver(t *testing.T, d driver.Driver) *run {
 		plan:  steps.Load{Acts: []string{"act"}, Decode: func(*transcript.Record) {}},
 		judge: newJudge(codec, nil, monitor.Monitor{Name: "own", Clauses: []string{"SC-020"}}, func(string, string) {})}
 	t.Cleanup(func() {
-		r.judge.close(1)
+		r.judge.judgeRest(1)
 		cancel()
 	})
 	return r
@@ -132,8 +132,8 @@ func await(t *testing.T, s *session) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	(&run{sessions: []*session{s}}).settle(ctx, 20*time.Second)
-	if !s.idle() {
+	(&run{sessions: []*session{s}}).awaitIdle(ctx, 20*time.Second)
+	if !s.isIdle() {
 		t.Fatal("the session is not idle")
 	}
 }
@@ -144,10 +144,10 @@ func TestLatencyFromDue(t *testing.T) {
 	const slow = 40 * time.Millisecond
 	due := s.l.now()
 	for range 3 {
-		s.arrive(due)
+		s.arriveAct(due)
 	}
 	<-d.sent
-	if late, ok := at(t.Context(), s.l.began.Add(due+slow)); !ok || late < 0 {
+	if late, ok := sleepUntil(t.Context(), s.l.began.Add(due+slow)); !ok || late < 0 {
 		t.Fatal("the wait was cut short")
 	}
 	for range 2 {
@@ -156,7 +156,7 @@ func TestLatencyFromDue(t *testing.T) {
 	}
 	d.says(transcript.Received, transcript.Frame, "ok")
 	await(t, s)
-	one := figures("act", s.l.meter.acts["act"], 0)
+	one := latencyFigures("act", s.l.meter.acts["act"], 0)
 	if one.Count != 3 || one.Failed != 0 {
 		t.Fatalf("%+v", one)
 	}
@@ -171,26 +171,26 @@ func TestLatencyFromDue(t *testing.T) {
 // anew, and the errors are counted by kind.
 func TestSessionGoesOn(t *testing.T) {
 	s, d := plays(t)
-	s.arrive(s.l.now())
+	s.arriveAct(s.l.now())
 	<-d.sent
 	d.says(transcript.Received, transcript.Closed, "reset by peer")
 	await(t, s)
 	d.mu.Lock()
 	d.err = errors.New("refused")
 	d.mu.Unlock()
-	s.arrive(s.l.now())
+	s.arriveAct(s.l.now())
 	await(t, s)
 	d.mu.Lock()
 	d.err = nil
 	d.mu.Unlock()
-	s.arrive(s.l.now())
+	s.arriveAct(s.l.now())
 	await(t, s)
-	s.arrive(s.l.now())
+	s.arriveAct(s.l.now())
 	<-d.sent
 	s.l.o.Timeout = time.Nanosecond
-	s.overdue(s.l.now() + time.Second)
+	s.failOverdue(s.l.now() + time.Second)
 	await(t, s)
-	if d.opened != 3 || s.connected() {
+	if d.opened != 3 || s.isConnected() {
 		t.Errorf("it has connected %d times", d.opened)
 	}
 	want := []string{"connection lost", "not connected", "no answer within 1ns"}
@@ -202,11 +202,11 @@ func TestSessionGoesOn(t *testing.T) {
 // TestLateRecord: what comes after a life was submitted is not kept, as it is being judged.
 func TestLateRecord(t *testing.T) {
 	v := &life{}
-	if v.add(transcript.Record{}) != 1 || len(v.records) != 1 {
+	if v.addRecord(transcript.Record{}) != 1 || len(v.records) != 1 {
 		t.Error("a record is not kept")
 	}
 	v.over = true
-	if v.add(transcript.Record{}) != 1 || len(v.records) != 1 {
+	if v.addRecord(transcript.Record{}) != 1 || len(v.records) != 1 {
 		t.Error("a record is kept that came too late")
 	}
 }
@@ -214,14 +214,14 @@ func TestLateRecord(t *testing.T) {
 // TestFindingKept: a finding fails its clause, with the records of its connection as evidence.
 func TestFindingKept(t *testing.T) {
 	s, d := plays(t)
-	s.arrive(s.l.now())
+	s.arriveAct(s.l.now())
 	<-d.sent
 	d.says(transcript.Received, transcript.Frame, "wrong")
 	await(t, s)
-	s.leave()
-	s.l.judge.close(1)
+	s.endConnection()
+	s.l.judge.judgeRest(1)
 	j := s.l.judge
-	if j.worst["SC-020"] != verdict.Failed || len(j.evidence) != 1 || j.failures != 1 || j.violations() != 1 {
+	if j.worst["SC-020"] != verdict.Failed || len(j.evidence) != 1 || j.failures != 1 || j.violationsSoFar() != 1 {
 		t.Fatalf("worst %v, %d lives as evidence", j.worst, len(j.evidence))
 	}
 	all := transcriptOf(j.evidence[0].life, s.l.began).All()
@@ -239,13 +239,13 @@ func TestLifeIsBounded(t *testing.T) {
 	} {
 		v := &life{}
 		for range 5000 {
-			v.add(one)
+			v.addRecord(one)
 		}
 		if len(v.records) > mostRecords || v.bytes > mostBytes {
 			t.Errorf("%s: %d records and %d bytes are kept", name, len(v.records), v.bytes)
 		}
-		if pings := one.Kind == transcript.Comment; v.tired() == pings || v.cut == pings {
-			t.Errorf("%s: tired %v, cut %v", name, v.tired(), v.cut)
+		if pings := one.Kind == transcript.Comment; v.isOver() == pings || v.cut == pings {
+			t.Errorf("%s: tired %v, cut %v", name, v.isOver(), v.cut)
 		}
 	}
 }

@@ -45,7 +45,7 @@ func NewWorker(ctx context.Context, t Task, w Workshop) (*Worker, error) {
 	if bundled == nil {
 		bundled = func(string) *target.Profile { return nil }
 	}
-	p, err := t.Source.profile(w.Protocols.Kinds(), bundled)
+	p, err := t.Source.makeProfile(w.Protocols.Kinds(), bundled)
 	if err != nil {
 		return nil, err
 	}
@@ -53,9 +53,9 @@ func NewWorker(ctx context.Context, t Task, w Workshop) (*Worker, error) {
 		p = p.Clone()
 		p.Role = t.Role
 	}
-	o := t.options(w.Protocols, p)
+	o := t.workerOptions(w.Protocols, p)
 	o.Hosts = w.Hosts
-	if err := o.check(); err != nil {
+	if err := o.checkOptions(); err != nil {
 		return nil, err
 	}
 	r, err := newRun(o, t.Part)
@@ -63,14 +63,14 @@ func NewWorker(ctx context.Context, t Task, w Workshop) (*Worker, error) {
 		return nil, err
 	}
 	r.brain, r.target = o.Brain, elsewhere{base: t.Base}
-	if err := r.prepare(ctx); err != nil {
+	if err := r.prepareSessions(ctx); err != nil {
 		return nil, err
 	}
 	return &Worker{r}, nil
 }
 
 // Close ends a worker that does not run.
-func (w *Worker) Close() { w.r.judge.close(1) }
+func (w *Worker) Close() { w.r.judge.judgeRest(1) }
 
 // Run carries out the part. If ctx ends, the part ends early. The last report counts; the error says that it is not the
 // whole truth, as evidence was not taken.
@@ -79,7 +79,7 @@ func (w *Worker) Run(ctx context.Context, link Link) (last Report, err error) {
 	r.o.claim = link.Claim
 	shown := 0
 	report := func() (Report, error) { // evidence goes first: a report counts only what was shown
-		out := r.measured()
+		out := r.reportMeasured()
 		for _, s := range r.judge.evidenceFrom(shown) {
 			if err := link.Show(s); err != nil {
 				return out, fmt.Errorf("show how a clause is broken: %w", err)
@@ -102,7 +102,7 @@ func (w *Worker) Run(ctx context.Context, link Link) (last Report, err error) {
 			}
 		}
 	}
-	r.drive(ctx, func(int) bool { return link.Opened(ctx, r.measured()) })
+	r.driveSessions(ctx, func(int) bool { return link.Opened(ctx, r.reportMeasured()) })
 	if last, err = report(); err != nil {
 		return last, err
 	}
@@ -112,13 +112,13 @@ func (w *Worker) Run(ctx context.Context, link Link) (last Report, err error) {
 	return last, err
 }
 
-// measured reports what the run has done so far.
-func (r *run) measured() Report {
-	out := Report{At: r.now(), Phase: r.phase.Load().(string), Open: r.opened(), Opened: int(r.ready.Load()),
+// reportMeasured reports what the run has done so far.
+func (r *run) reportMeasured() Report {
+	out := Report{At: r.now(), Phase: r.phase.Load().(string), Open: r.countConnected(), Opened: int(r.ready.Load()),
 		Sent: r.sent.Load(), Received: r.received.Load(), Unfinished: r.unfinished.Load(),
-		Lag: time.Duration(r.lag.Load()), Rested: r.rested.Load(), Peak: r.memory.most()}
-	r.meter.report(&out)
-	r.judge.report(&out)
+		Lag: time.Duration(r.lag.Load()), Rested: r.rested.Load(), Peak: r.memory.ownPeak()}
+	r.meter.addToReport(&out)
+	r.judge.addToReport(&out)
 	return out
 }
 
@@ -138,13 +138,13 @@ type Part struct {
 	Of int `json:"of"`
 }
 
-// share returns how many of the sessions of the load are those of the part.
-func (p Part) share(sessions int) int { return (sessions - p.N + p.Of - 1) / p.Of }
+// sessionShare returns how many of the sessions of the load are those of the part.
+func (p Part) sessionShare(sessions int) int { return (sessions - p.N + p.Of - 1) / p.Of }
 
-// acts returns how many acts of a schedule arrive at the part's sessions.
-func (p Part) acts(s schedule, sessions int) (n int64) {
-	for all := s.count(); all > 0; all -= sessions {
-		n += int64(max(p.share(min(all, sessions)), 0))
+// actShare returns how many acts of a schedule arrive at the part's sessions.
+func (p Part) actShare(s schedule, sessions int) (n int64) {
+	for all := s.countActs(); all > 0; all -= sessions {
+		n += int64(max(p.sessionShare(min(all, sessions)), 0))
 	}
 	return n
 }
@@ -168,16 +168,16 @@ type Task struct {
 	Salt     string        `json:"salt"`
 }
 
-// task returns the task of a worker.
-func (r *run) task(n, of int) Task {
+// workerTask returns the task of a worker.
+func (r *run) workerTask(n, of int) Task {
 	return Task{Part: Part{n, of}, Source: r.o.Source, Base: r.target.BaseURL(), Role: r.o.Profile.Role,
 		Driver: r.o.Driver, Strict: r.o.Strict, Known: r.brain != nil, Sessions: r.o.Sessions,
 		Rate: r.o.Rate, Opening: r.o.Opening, Duration: r.o.Duration,
 		Timeout: r.o.Timeout, Shape: r.o.Shape, Salt: r.salt}
 }
 
-// options returns what a worker does for the task.
-func (t Task) options(protocols *steps.Protocols, p *target.Profile) Options {
+// workerOptions returns what a worker does for the task.
+func (t Task) workerOptions(protocols *steps.Protocols, p *target.Profile) Options {
 	o := Options{Protocols: protocols, Profile: p, Driver: t.Driver, Strict: t.Strict, Sessions: t.Sessions, Rate: t.Rate,
 		Opening: t.Opening, Duration: t.Duration, Timeout: t.Timeout, Shape: t.Shape, Salt: t.Salt}
 	if t.Known {
@@ -204,9 +204,10 @@ type Source struct {
 	TLS     *target.TLS       `json:"tls,omitempty"`
 }
 
-// profile makes the profile, as plain does.
-func (s Source) profile(kinds target.Kinds, bundled func(protocol string) *target.Profile) (*target.Profile, error) {
-	p, err := s.plain(kinds, bundled)
+// makeProfile makes the profile, as plain does.
+func (s Source) makeProfile(kinds target.Kinds, bundled func(protocol string) *target.Profile) (*target.Profile,
+	error) {
+	p, err := s.makePlainProfile(kinds, bundled)
 	if err != nil {
 		return nil, err
 	}
@@ -221,9 +222,10 @@ func (s Source) profile(kinds target.Kinds, bundled func(protocol string) *targe
 	return p, err
 }
 
-// plain makes the profile without what was said beside it. bundled returns that of the bundled server of a protocol;
-// nil if there is none.
-func (s Source) plain(kinds target.Kinds, bundled func(protocol string) *target.Profile) (*target.Profile, error) {
+// makePlainProfile makes the profile without what was said beside it. bundled returns that of the bundled server of a
+// protocol; nil if there is none.
+func (s Source) makePlainProfile(kinds target.Kinds, bundled func(protocol string) *target.Profile) (*target.Profile,
+	error) {
 	switch {
 	case len(s.YAML) > 0:
 		return kinds.ParseIn(s.YAML, s.Name, s.Dir, func(name string) (string, bool) {

@@ -37,8 +37,8 @@ type reading struct {
 	latest *act // of anybody
 }
 
-// read takes the acts out of a recording; n distinguishes its connections from those of others.
-func (m *Mock) read(in *recording.ClientView, name string, n int, size *int) error {
+// readActs takes the acts out of a recording; n distinguishes its connections from those of others.
+func (m *Mock) readActs(in *recording.ClientView, name string, n int, size *int) error {
 	of := fmt.Sprintf("%d ", n)
 	from := &reading{m: m, name: name, last: map[string]*act{}, asked: map[int]*act{}, opened: map[string]bool{}}
 	for {
@@ -53,9 +53,9 @@ func (m *Mock) read(in *recording.ClientView, name string, n int, size *int) err
 			return fmt.Errorf("the recordings hold more than %d MiB", MaxBytes>>20)
 		}
 		if r.Cut == 0 && !r.Late {
-			m.heard(r)
+			m.noteIDs(r)
 			r.Conn = of + r.Conn
-			from.record(r)
+			from.readRecord(r)
 		}
 	}
 }
@@ -63,8 +63,8 @@ func (m *Mock) read(in *recording.ClientView, name string, n int, size *int) err
 // maxDrawn bounds the ids that are distinguished by the side that generated them.
 const maxDrawn = 1_000_000
 
-// heard notes the ids in a record by who has said them first.
-func (m *Mock) heard(r transcript.Record) {
+// noteIDs notes the ids in a record by who has said them first.
+func (m *Mock) noteIDs(r transcript.Record) {
 	replay.EachID(r.Bytes, func(id string) {
 		if _, known := m.drawn[id]; !known && len(m.drawn) < maxDrawn {
 			m.drawn[id] = r.Dir == transcript.Received
@@ -72,12 +72,12 @@ func (m *Mock) heard(r transcript.Record) {
 	})
 }
 
-func (f *reading) record(r transcript.Record) {
+func (f *reading) readRecord(r transcript.Record) {
 	switch {
 	case r.Dir == transcript.Sent:
 		switch r.Kind {
 		case transcript.Open, transcript.Request, transcript.Frame:
-			f.act(r)
+			f.addAct(r)
 		}
 	case r.Dir != transcript.Received:
 	case r.Kind == transcript.Open || r.Kind == transcript.Response || r.Kind == transcript.Failure:
@@ -86,19 +86,19 @@ func (f *reading) record(r transcript.Record) {
 		}
 	case r.Kind == transcript.Stream || r.Kind == transcript.Frame,
 		r.Kind == transcript.Closed && r.Label != recording.ByClient:
-		if a := f.cause(r); a != nil {
+		if a := f.causeOf(r); a != nil {
 			a.follows = append(a.follows, r)
 		}
 	}
 }
 
-func (f *reading) act(r transcript.Record) {
+func (f *reading) addAct(r transcript.Record) {
 	m := f.m
 	a := &act{place: len(m.acts) + 1, in: f.name, asked: r}
 	m.acts = append(m.acts, a)
 	in := gate.Message{Kind: r.Kind, Body: r.Bytes}
 	in.Method, in.Path, _ = strings.Cut(r.Label, " ")
-	key := m.key(in, strings.HasSuffix(r.Label, " (upgrade)"))
+	key := m.actKey(in, strings.HasSuffix(r.Label, " (upgrade)"))
 	m.index[key] = append(m.index[key], a)
 	f.last[r.Conn], f.asked[r.N], f.latest = a, a, a
 	if r.Kind == transcript.Open {
@@ -106,9 +106,9 @@ func (f *reading) act(r transcript.Record) {
 	}
 }
 
-// cause is the act that a message of the server follows: the last one on its connection if that has got nothing yet, or
-// else the last one of anybody.
-func (f *reading) cause(r transcript.Record) *act {
+// causeOf is the act that a message of the server follows: the last one on its connection if that has got nothing yet,
+// or else the last one of anybody.
+func (f *reading) causeOf(r transcript.Record) *act {
 	mine := f.last[r.Conn]
 	if mine == nil || mine == f.latest {
 		return f.latest
@@ -124,9 +124,9 @@ func (f *reading) cause(r transcript.Record) *act {
 	return f.latest // a request by a client without a connection
 }
 
-// key is what an act is, and where: only acts with the same key are compared.
-func (m *Mock) key(in gate.Message, upgrade bool) string {
-	kind := m.came(in).Type()
+// actKey is what an act is, and where: only acts with the same key are compared.
+func (m *Mock) actKey(in gate.Message, upgrade bool) string {
+	kind := m.readMessage(in).Type()
 	if in.Kind == transcript.Frame {
 		return "frame " + kind
 	}
@@ -144,19 +144,19 @@ func (m *Mock) key(in gate.Message, upgrade bool) string {
 	return string(in.Kind) + " " + in.Method + " " + at + " " + kind
 }
 
-// came reads what a client sends.
-func (m *Mock) came(in gate.Message) replay.Message {
+// readMessage reads what a client sends.
+func (m *Mock) readMessage(in gate.Message) replay.Message {
 	return replay.Read(m.o.Messages, transcript.Record{Kind: in.Kind, Label: in.Method + " " + in.Path, Bytes: in.Body})
 }
 
-// streams reports whether a GET opens a stream, and nothing else, by what was recorded: clients need not ask for an
+// opensStream reports whether a GET opens a stream, and nothing else, by what was recorded: clients need not ask for an
 // event stream.
-func (m *Mock) streams(r *http.Request) bool {
+func (m *Mock) opensStream(r *http.Request) bool {
 	in := gate.Message{Method: r.Method, Path: r.RequestURI, Header: r.Header}
 	in.Kind = transcript.Open
-	opens := len(m.index[m.key(in, false)])
+	opens := len(m.index[m.actKey(in, false)])
 	in.Kind = transcript.Request
-	return opens > 0 && len(m.index[m.key(in, false)]) == 0
+	return opens > 0 && len(m.index[m.actKey(in, false)]) == 0
 }
 
 func isUpgrade(in gate.Message) bool { return strings.EqualFold(in.Header.Get("Upgrade"), "websocket") }
@@ -168,18 +168,18 @@ type found struct {
 	foreign bool        // it is of another connection, whose ids need not be those of this client
 }
 
-// find returns the recorded act that what came is; its act is nil if there is none. Of several it prefers one of the
-// same connection, and the next one behind what the client did last. The caller holds m.mu.
-func (m *Mock) find(in gate.Message, on *connection, known *replay.IDs) found {
-	best := m.among(in, on, known, false)
+// findRecorded returns the recorded act that what came is; its act is nil if there is none. Of several it prefers one
+// of the same connection, and the next one behind what the client did last. The caller holds m.mu.
+func (m *Mock) findRecorded(in gate.Message, on *connection, known *replay.IDs) found {
+	best := m.findAmong(in, on, known, false)
 	if best.act == nil && on != nil {
-		best = m.among(in, on, replay.NewIDs(), true)
+		best = m.findAmong(in, on, replay.NewIDs(), true)
 	}
 	return best
 }
 
-func (m *Mock) among(in gate.Message, on *connection, known *replay.IDs, foreign bool) (best found) {
-	came := m.came(in)
+func (m *Mock) findAmong(in gate.Message, on *connection, known *replay.IDs, foreign bool) (best found) {
+	came := m.readMessage(in)
 	at, like := m.loose, ""
 	if on != nil {
 		at, like = on.at, on.like
@@ -200,7 +200,7 @@ func (m *Mock) among(in gate.Message, on *connection, known *replay.IDs, foreign
 		}
 		return r
 	}
-	for _, a := range m.index[m.key(in, isUpgrade(in))] {
+	for _, a := range m.index[m.actKey(in, isUpgrade(in))] {
 		if foreign && a.asked.Conn == like || best.act != nil && rank(a) >= rank(best.act) {
 			continue
 		}
@@ -215,20 +215,20 @@ func (m *Mock) among(in gate.Message, on *connection, known *replay.IDs, foreign
 	return best
 }
 
-// unknown refuses what no recording shows. a is set if only its answer was not recorded.
-func (m *Mock) unknown(in gate.Message, a *act) gate.Decision {
-	text := "never shown: " + replay.Shown(m.named(in)+" "+string(in.Body)) + m.nearest(in, a)
+// refuseUnknown refuses what no recording shows. a is set if only its answer was not recorded.
+func (m *Mock) refuseUnknown(in gate.Message, a *act) gate.Decision {
+	text := "never shown: " + replay.Shown(m.named(in)+" "+string(in.Body)) + m.describeNearest(in, a)
 	m.o.Unknown(text)
 	if in.Kind == transcript.Frame {
 		return gate.Decision{Drop: true}
 	}
 	h := http.Header{"Content-Type": {"text/plain; charset=utf-8"}}
-	allow(in, h)
+	allowOrigins(in, h)
 	return gate.Decision{Reply: &gate.Message{Status: http.StatusNotImplemented, Body: []byte(text + "\n"), Header: h}}
 }
 
 func (m *Mock) named(in gate.Message) string {
-	kind := m.came(in).Type()
+	kind := m.readMessage(in).Type()
 	at := strings.TrimSpace(in.Method + " " + in.Path)
 	if in.Kind == transcript.Frame {
 		at = in.Conn + " message"
@@ -236,17 +236,17 @@ func (m *Mock) named(in gate.Message) string {
 	return strings.TrimSpace(at + " " + kind)
 }
 
-// nearest says what was shown that is most like it.
-func (m *Mock) nearest(in gate.Message, a *act) string {
+// describeNearest says what was shown that is most like it.
+func (m *Mock) describeNearest(in gate.Message, a *act) string {
 	if a != nil {
 		return fmt.Sprintf(" (record %d of %s is the same, and its answer was not recorded)", a.asked.N, a.in)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	came := m.came(in)
+	came := m.readMessage(in)
 	var best *act
 	var where []replay.Place
-	for _, a := range m.index[m.key(in, isUpgrade(in))] {
+	for _, a := range m.index[m.actKey(in, isUpgrade(in))] {
 		places := replay.Compare(replay.Read(m.o.Messages, a.asked), came, replay.NewIDs(), m.o.Ignore)
 		if best == nil || len(places) < len(where) {
 			best, where = a, places
@@ -255,13 +255,13 @@ func (m *Mock) nearest(in gate.Message, a *act) string {
 	if best == nil {
 		return nothingAlike
 	}
-	return differing(best.asked.N, best.in, where)
+	return describeDifference(best.asked.N, best.in, where)
 }
 
 const nothingAlike = " (nothing of the kind was shown)"
 
-// differing says where the record that is most like a message differs from it.
-func differing(n int, in string, where []replay.Place) string {
+// describeDifference says where the record that is most like a message differs from it.
+func describeDifference(n int, in string, where []replay.Place) string {
 	var names []string
 	for _, p := range where {
 		names = append(names, replay.Shown(cmp.Or(p.At, "its content")))
@@ -272,8 +272,8 @@ func differing(n int, in string, where []replay.Place) string {
 	return fmt.Sprintf(" (record %d of %s differs at %s)", n, in, strings.Join(names, ", "))
 }
 
-// reply answers a request as it was recorded.
-func (m *Mock) reply(in gate.Message, a *act, ids *replay.IDs) gate.Decision {
+// replyRecorded answers a request as it was recorded.
+func (m *Mock) replyRecorded(in gate.Message, a *act, ids *replay.IDs) gate.Decision {
 	r := *a.answer
 	if r.Kind == transcript.Failure {
 		how := driver.Reset
@@ -283,14 +283,14 @@ func (m *Mock) reply(in gate.Message, a *act, ids *replay.IDs) gate.Decision {
 	if r.Type != "" {
 		out.Header.Set("Content-Type", r.Type)
 	}
-	allow(in, out.Header)
+	allowOrigins(in, out.Header)
 	return gate.Decision{Reply: out}
 }
 
-// accepted is the answer that opens a stream or socket.
-func accepted(in gate.Message, status int) *gate.Message {
+// acceptResponse is the answer that opens a stream or socket.
+func acceptResponse(in gate.Message, status int) *gate.Message {
 	out := &gate.Message{Status: status, Header: http.Header{}}
-	allow(in, out.Header)
+	allowOrigins(in, out.Header)
 	if !isUpgrade(in) {
 		out.Header.Set("Content-Type", "text/event-stream")
 		return out
@@ -308,8 +308,8 @@ type outgoing struct {
 	due    time.Time // zero: at once
 }
 
-// sent is a recorded message of the server for the gate.
-func sent(r transcript.Record, body []byte) outgoing {
+// gateMessage is a recorded message of the server for the gate.
+func gateMessage(r transcript.Record, body []byte) outgoing {
 	one := outgoing{Message: gate.Message{Kind: r.Kind, Event: r.Type, ID: r.ID, Binary: r.Type == "binary", Body: body}}
 	switch {
 	case r.Kind == transcript.Stream && r.Type == "message":
@@ -323,8 +323,8 @@ func sent(r transcript.Record, body []byte) outgoing {
 	return one
 }
 
-// allow lets pages of every origin in.
-func allow(in gate.Message, h http.Header) {
+// allowOrigins lets pages of every origin in.
+func allowOrigins(in gate.Message, h http.Header) {
 	if origin := in.Header.Get("Origin"); origin != "" {
 		h.Set("Access-Control-Allow-Origin", origin)
 		h.Set("Access-Control-Allow-Credentials", "true")
@@ -332,8 +332,8 @@ func allow(in gate.Message, h http.Header) {
 	}
 }
 
-// preflight answers the question of a browser whether a page may ask.
-func preflight(in gate.Message) (gate.Decision, bool) {
+// answerPreflight answers the question of a browser whether a page may ask.
+func answerPreflight(in gate.Message) (gate.Decision, bool) {
 	method := in.Header.Get("Access-Control-Request-Method")
 	if in.Kind != transcript.Request || in.Method != http.MethodOptions || method == "" {
 		return gate.Decision{}, false
@@ -342,6 +342,6 @@ func preflight(in gate.Message) (gate.Decision, bool) {
 	if asked := in.Header.Get("Access-Control-Request-Headers"); asked != "" {
 		h.Set("Access-Control-Allow-Headers", asked)
 	}
-	allow(in, h)
+	allowOrigins(in, h)
 	return gate.Decision{Reply: &gate.Message{Status: http.StatusNoContent, Header: h}}, true
 }

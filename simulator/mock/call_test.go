@@ -346,19 +346,19 @@ func FuzzCall(f *testing.F) {
 		if c.readCourse(recording.NewClientView(in), p, &size) != nil {
 			return
 		}
-		c.ready = p.link()
+		c.ready = p.linkWaits()
 		done := 0
 		carryOut := func() {
 			for len(c.ready) > 0 {
 				d := c.ready[0]
 				c.ready = c.ready[1:]
-				c.meet(d.then)
+				c.meetCondition(d.then)
 				done++
 			}
 		}
 		carryOut()
 		for _, h := range p.heard {
-			c.arrives(h)
+			c.noteArrival(h)
 			carryOut()
 		}
 		if done != len(p.deeds) {

@@ -111,26 +111,26 @@ func Call(ctx context.Context, o ClientOptions, recordings ...Recording) (Client
 		if len(p.deeds) == 0 {
 			return ClientResult{}, fmt.Errorf("%s: %w", one.Name, replay.ErrNothing)
 		}
-		c.all, c.ready, c.todo = append(c.all, p), append(c.ready, p.link()...), c.todo+len(p.deeds)
+		c.all, c.ready, c.todo = append(c.all, p), append(c.ready, p.linkWaits()...), c.todo+len(p.deeds)
 	}
 	if len(c.all) == 0 {
 		return ClientResult{}, errors.New("there is no recording")
 	}
-	c.call = replay.NewCaller(ctx, o.To, c.sink)
+	c.call = replay.NewCaller(ctx, o.To, c.sinkRecord)
 	defer func() {
 		close(c.over)
 		c.call.Close()
 		c.work.Wait()
 	}()
-	err := c.run(ctx)
+	err := c.runActs(ctx)
 	if err == nil && c.call.Unreached() {
 		err = replay.ErrUnreachable
 	}
 	return c.result, err
 }
 
-// sink takes what is sent and what comes.
-func (c *Client) sink(r transcript.Record) int {
+// sinkRecord takes what is sent and what comes.
+func (c *Client) sinkRecord(r transcript.Record) int {
 	r.N = int(c.number.Add(1))
 	if !r.Late && replay.FromServer(r) {
 		select {
@@ -141,12 +141,12 @@ func (c *Client) sink(r transcript.Record) int {
 	return r.N
 }
 
-// run does what is due, and reads what comes, until all is done or nothing becomes due any more.
-func (c *Client) run(ctx context.Context) error {
-	limit, news := deadline.In(c.o.Within), deadline.In(c.patience())
-	progress := func() { limit, news = deadline.In(c.o.Within), deadline.In(c.patience()) }
+// runActs does what is due, and reads what comes, until all is done or nothing becomes due any more.
+func (c *Client) runActs(ctx context.Context) error {
+	limit, news := deadline.In(c.o.Within), deadline.In(c.oddLimit())
+	progress := func() { limit, news = deadline.In(c.o.Within), deadline.In(c.oddLimit()) }
 	for {
-		did, err := c.proceed(ctx)
+		did, err := c.doFirstDue(ctx)
 		if err != nil {
 			return err
 		}
@@ -155,22 +155,22 @@ func (c *Client) run(ctx context.Context) error {
 			continue
 		}
 		if c.todo == 0 && len(c.await) == 0 {
-			c.leftover()
+			c.noteLeftover()
 			return nil
 		}
 		until, odd := c.nextOdd(news)
 		if !odd {
 			until = limit
 		}
-		r, ok, err := c.next(ctx, until)
+		r, ok, err := c.awaitMessage(ctx, until)
 		switch {
 		case err != nil:
 			return err
 		case c.call.Unreached():
-			c.leftover()
+			c.noteLeftover()
 			return nil
 		case ok:
-			if c.take(ctx, r) {
+			if c.readReceived(ctx, r) {
 				progress()
 			}
 		case odd:
@@ -178,20 +178,20 @@ func (c *Client) run(ctx context.Context) error {
 				progress()
 			}
 		default:
-			c.leftover()
+			c.noteLeftover()
 			return nil
 		}
 	}
 }
 
-// next waits for what comes; false if nothing does within the limit, or can.
-func (c *Client) next(ctx context.Context, limit deadline.Deadline) (transcript.Record, bool, error) {
+// awaitMessage waits for what comes; false if nothing does within the limit, or can.
+func (c *Client) awaitMessage(ctx context.Context, limit deadline.Deadline) (transcript.Record, bool, error) {
 	select {
 	case r := <-c.inbox:
 		return r, true, nil
 	default:
 	}
-	if !c.reachable() {
+	if !c.canArrive() {
 		return transcript.Record{}, false, nil
 	}
 	rung := make(chan struct{})
@@ -206,8 +206,8 @@ func (c *Client) next(ctx context.Context, limit deadline.Deadline) (transcript.
 	}
 }
 
-// reachable reports whether something can still come.
-func (c *Client) reachable() bool {
+// canArrive reports whether something can still come.
+func (c *Client) canArrive() bool {
 	for _, l := range c.conns {
 		if l.open && !l.ended {
 			return true
@@ -216,8 +216,8 @@ func (c *Client) reachable() bool {
 	return len(c.await) > 0
 }
 
-// meet notes that one of the things for which a deed waits has happened.
-func (c *Client) meet(all []*deed) {
+// meetCondition notes that one of the things for which a deed waits has happened.
+func (c *Client) meetCondition(all []*deed) {
 	for _, d := range all {
 		if d.left--; d.left == 0 {
 			c.ready = append(c.ready, d)
@@ -225,21 +225,21 @@ func (c *Client) meet(all []*deed) {
 	}
 }
 
-// arrives notes that a recorded message has come. It reports whether it had not before.
-func (c *Client) arrives(h *heard) bool {
+// noteArrival notes that a recorded message has come. It reports whether it had not before.
+func (c *Client) noteArrival(h *heard) bool {
 	if h.came {
 		return false
 	}
 	h.came = true
 	if !h.first.any {
 		h.first.any = true
-		c.meet(h.first.then)
+		c.meetCondition(h.first.then)
 	}
 	return true
 }
 
-// proceed does the first deed that is due; false if there is none.
-func (c *Client) proceed(ctx context.Context) (bool, error) {
+// doFirstDue does the first deed that is due; false if there is none.
+func (c *Client) doFirstDue(ctx context.Context) (bool, error) {
 	if len(c.ready) == 0 {
 		return false, nil
 	}
@@ -252,7 +252,7 @@ func (c *Client) proceed(ctx context.Context) (bool, error) {
 	d := c.ready[first]
 	c.ready = slices.Delete(c.ready, first, first+1)
 	c.todo--
-	why, err := c.act(ctx, d, c.party(d), d.of.ids)
+	why, err := c.doAct(ctx, d, c.presentName(d), d.of.ids)
 	if err != nil {
 		return false, err
 	}
@@ -262,12 +262,12 @@ func (c *Client) proceed(ctx context.Context) (bool, error) {
 	if d.done = true; !d.ends {
 		c.result.Sent++
 	}
-	c.meet(d.then)
+	c.meetCondition(d.then)
 	return true, nil
 }
 
-// party returns what the connection of a deed is called now: one that is opened anew has a name of its own.
-func (c *Client) party(d *deed) string {
+// presentName returns what the connection of a deed is called now: one that is opened anew has a name of its own.
+func (c *Client) presentName(d *deed) string {
 	name := d.asked.Conn + d.of.label
 	n := c.opens[name]
 	if d.asked.Kind == transcript.Open {
@@ -275,7 +275,7 @@ func (c *Client) party(d *deed) string {
 		c.opens[name] = n
 	}
 	if d.asked.Kind == transcript.Open && n > 1 { // the one before has ended, or the recorded client left it
-		c.hang(numbered(name, n-1))
+		c.endConnection(numbered(name, n-1))
 	}
 	return numbered(name, n)
 }
@@ -287,8 +287,8 @@ func numbered(name string, n int) string {
 	return name
 }
 
-// act does a deed as a party. why says why it cannot be done.
-func (c *Client) act(ctx context.Context, d *deed, party string, ids *replay.IDs) (why string, err error) {
+// doAct does a deed as a party. why says why it cannot be done.
+func (c *Client) doAct(ctx context.Context, d *deed, party string, ids *replay.IDs) (why string, err error) {
 	r := d.asked
 	r.Conn = party
 	if d.ends {
@@ -299,7 +299,7 @@ func (c *Client) act(ctx context.Context, d *deed, party string, ids *replay.IDs
 	}
 	switch r.Kind {
 	case transcript.Closed:
-		c.hang(party)
+		c.endConnection(party)
 	case transcript.Open:
 		c.conns[party] = &link{of: d.of, conn: d.asked.Conn}
 		n, err := c.call.Open(ctx, r, ids.Path)
@@ -326,8 +326,8 @@ func (c *Client) act(ctx context.Context, d *deed, party string, ids *replay.IDs
 	return "", nil
 }
 
-// hang ends a connection. What it still says is not read.
-func (c *Client) hang(party string) {
+// endConnection ends a connection. What it still says is not read.
+func (c *Client) endConnection(party string) {
 	conn, is := c.call.Hang(party)
 	if !is {
 		return
@@ -338,25 +338,25 @@ func (c *Client) hang(party string) {
 	c.work.Go(func() { _ = conn.Close(driver.Graceful) })
 }
 
-// leftover notes what was not done.
-func (c *Client) leftover() {
+// noteLeftover notes what was not done.
+func (c *Client) noteLeftover() {
 	for _, p := range c.all {
 		for _, d := range p.deeds {
 			if d.done {
 				continue
 			}
-			what := d.title()
+			what := d.titleFor()
 			if d.why != "" {
 				c.result.Undone = append(c.result.Undone, what+" cannot be sent: "+d.why)
 				continue
 			}
-			c.result.Undone = append(c.result.Undone, what+" never became due: it waits for "+d.waits())
+			c.result.Undone = append(c.result.Undone, what+" never became due: it waits for "+d.describeWait())
 		}
 	}
 }
 
-// title names a deed for people.
-func (d *deed) title() string {
+// titleFor names a deed for people.
+func (d *deed) titleFor() string {
 	where := "record " + fmt.Sprint(d.asked.N) + " of " + d.of.name
 	switch {
 	case d.ends:
@@ -367,8 +367,8 @@ func (d *deed) title() string {
 	return d.m.Title() + " (" + where + ")"
 }
 
-// waits says what a deed waits for: what did not come, or else what was not done before.
-func (d *deed) waits() string {
+// describeWait says what a deed waits for: what did not come, or else what was not done before.
+func (d *deed) describeWait() string {
 	var all []string
 	for _, h := range d.needs {
 		if !h.hasCome() {
@@ -377,7 +377,7 @@ func (d *deed) waits() string {
 	}
 	for _, one := range d.behind {
 		if !one.done && len(all) == 0 {
-			all = append(all, one.title())
+			all = append(all, one.titleFor())
 		}
 	}
 	return strings.Join(all, " and ")

@@ -197,6 +197,6 @@ func FuzzOpen(f *testing.F) {
 		}
 		m := &Mock{index: map[string][]*act{}, drawn: map[string]bool{}}
 		size := 0
-		_ = m.read(recording.NewClientView(in), "a", 0, &size)
+		_ = m.readActs(recording.NewClientView(in), "a", 0, &size)
 	})
 }

@@ -84,7 +84,7 @@ func Open(o Options, recordings ...Recording) (*Mock, error) {
 				one.Name)
 		}
 		before := len(m.acts)
-		if err := m.read(recording.NewClientView(one.In), one.Name, i, &size); err != nil {
+		if err := m.readActs(recording.NewClientView(one.In), one.Name, i, &size); err != nil {
 			return nil, fmt.Errorf("%s: %w", one.Name, err)
 		}
 		if len(m.acts) == before {
@@ -98,7 +98,7 @@ func Open(o Options, recordings ...Recording) (*Mock, error) {
 	m.mu.Lock() // a client may be faster
 	defer m.mu.Unlock()
 	var err error
-	if m.gate, err = gate.New(gate.Options{Addr: o.Addr, Handle: m.handle, Streams: m.streams}); err != nil {
+	if m.gate, err = gate.New(gate.Options{Addr: o.Addr, Handle: m.handleMessage, Streams: m.opensStream}); err != nil {
 		m.stop()
 		return nil, err
 	}
@@ -115,29 +115,29 @@ func (m *Mock) Close() {
 	m.work.Wait()
 }
 
-// handle is the gate's.
-func (m *Mock) handle(ctx context.Context, in gate.Message) gate.Decision {
+// handleMessage is the gate's.
+func (m *Mock) handleMessage(ctx context.Context, in gate.Message) gate.Decision {
 	if in.From != gate.Client {
 		return gate.Decision{}
 	}
-	if d, is := preflight(in); is {
+	if d, is := answerPreflight(in); is {
 		return d
 	}
 	switch in.Kind {
 	case transcript.Closed:
-		m.closed(in.Conn)
+		m.forgetConn(in.Conn)
 	case transcript.Open:
-		return m.opened(ctx, in)
+		return m.answerOpening(ctx, in)
 	case transcript.Request:
-		return m.asked(ctx, in)
+		return m.answerRequest(ctx, in)
 	case transcript.Frame:
-		return m.said(ctx, in)
+		return m.answerMessage(ctx, in)
 	}
 	return gate.Decision{Drop: true}
 }
 
-// closed forgets a connection.
-func (m *Mock) closed(name string) {
+// forgetConn forgets a connection.
+func (m *Mock) forgetConn(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	c := m.here[name]
@@ -156,59 +156,59 @@ func (m *Mock) closed(name string) {
 	}
 }
 
-// opened accepts or refuses a stream or socket as it was recorded.
-func (m *Mock) opened(ctx context.Context, in gate.Message) gate.Decision {
+// answerOpening accepts or refuses a stream or socket as it was recorded.
+func (m *Mock) answerOpening(ctx context.Context, in gate.Message) gate.Decision {
 	m.mu.Lock()
-	a := m.find(in, nil, replay.NewIDs())
+	a := m.findRecorded(in, nil, replay.NewIDs())
 	if a.act == nil || a.answer == nil {
 		m.mu.Unlock()
-		return m.unknown(in, a.act)
+		return m.refuseUnknown(in, a.act)
 	}
 	if a.answer.Kind != transcript.Open {
-		d := m.reply(in, a.act, a.ids)
+		d := m.replyRecorded(in, a.act, a.ids)
 		m.mu.Unlock()
 		return d
 	}
 	c := &connection{name: in.Conn, like: a.asked.Conn, at: a.place, ids: a.ids, jobs: make(chan []outgoing, maxJobs),
 		gone: make(chan struct{}), fresh: m.of[a.asked.Conn] != nil}
 	m.here[c.name], m.of[c.like], m.last = c, c, a.place
-	m.work.Go(func() { m.deliver(c) })
-	jobs := m.follow(a, c)
+	m.work.Go(func() { m.deliverQueue(c) })
+	jobs := m.recordedReaction(a, c)
 	m.mu.Unlock()
-	m.give(ctx, jobs)
-	return gate.Decision{Reply: accepted(in, a.answer.Status)}
+	m.queueMessages(ctx, jobs)
+	return gate.Decision{Reply: acceptResponse(in, a.answer.Status)}
 }
 
-// asked answers a request as it was recorded.
-func (m *Mock) asked(ctx context.Context, in gate.Message) gate.Decision {
+// answerRequest answers a request as it was recorded.
+func (m *Mock) answerRequest(ctx context.Context, in gate.Message) gate.Decision {
 	m.mu.Lock()
 	by := m.byID(in)
 	known := replay.NewIDs()
 	if by != nil {
 		known = by.ids
 	}
-	a := m.find(in, by, known)
+	a := m.findRecorded(in, by, known)
 	if a.act == nil {
 		m.mu.Unlock()
-		return m.unknown(in, nil)
+		return m.refuseUnknown(in, nil)
 	}
 	if by == nil {
 		by = m.of[a.asked.Conn]
 	}
-	m.did(by, a)
+	m.noteAct(by, a)
 	m.loose = a.place
 	d := gate.Decision{}
 	if a.answer != nil {
-		d = m.reply(in, a.act, a.ids)
+		d = m.replyRecorded(in, a.act, a.ids)
 	}
-	jobs := m.follow(a, by)
+	jobs := m.recordedReaction(a, by)
 	m.mu.Unlock()
-	m.give(ctx, jobs)
+	m.queueMessages(ctx, jobs)
 	if a.answer == nil {
-		return m.unknown(in, a.act)
+		return m.refuseUnknown(in, a.act)
 	}
-	if due := m.due(a.act, *a.answer); !due.IsZero() {
-		m.wait(ctx, due, nil)
+	if due := m.dueTime(a.act, *a.answer); !due.IsZero() {
+		m.waitUntilDue(ctx, due, nil)
 	}
 	return d
 }
@@ -224,28 +224,28 @@ func (m *Mock) byID(in gate.Message) *connection {
 	return nil
 }
 
-// said answers a WebSocket message as it was recorded.
-func (m *Mock) said(ctx context.Context, in gate.Message) gate.Decision {
+// answerMessage answers a WebSocket message as it was recorded.
+func (m *Mock) answerMessage(ctx context.Context, in gate.Message) gate.Decision {
 	m.mu.Lock()
 	on := m.here[in.Conn]
 	if on == nil {
 		m.mu.Unlock()
 		return gate.Decision{Drop: true}
 	}
-	a := m.find(in, on, on.ids)
+	a := m.findRecorded(in, on, on.ids)
 	if a.act == nil {
 		m.mu.Unlock()
-		return m.unknown(in, nil)
+		return m.refuseUnknown(in, nil)
 	}
-	m.did(on, a)
-	jobs := m.follow(a, on)
+	m.noteAct(on, a)
+	jobs := m.recordedReaction(a, on)
 	m.mu.Unlock()
-	m.give(ctx, jobs)
+	m.queueMessages(ctx, jobs)
 	return gate.Decision{Drop: true}
 }
 
-// did notes what a client has done. The caller holds m.mu.
-func (m *Mock) did(on *connection, a found) {
+// noteAct notes what a client has done. The caller holds m.mu.
+func (m *Mock) noteAct(on *connection, a found) {
 	if on != nil && !a.foreign {
 		on.ids, on.at = a.ids, a.place
 	}
@@ -257,8 +257,8 @@ type job struct {
 	what []outgoing
 }
 
-// follow returns what the recorded server sent then. by is the connection of who acts. The caller holds m.mu.
-func (m *Mock) follow(a found, by *connection) []job {
+// recordedReaction returns what the recorded server sent then. by is the connection of who acts. The caller holds m.mu.
+func (m *Mock) recordedReaction(a found, by *connection) []job {
 	var jobs []job
 	for _, r := range a.follows {
 		to := m.of[r.Conn]
@@ -268,12 +268,12 @@ func (m *Mock) follow(a found, by *connection) []job {
 		if to == nil { // it is not here
 			continue
 		}
-		body := m.body(to, r)
+		body := m.messageBody(to, r)
 		if to == by && a.foreign {
 			body = a.ids.Renew(m.o.Messages, r)
 		}
-		one := sent(r, body)
-		one.due = m.due(a.act, r)
+		one := gateMessage(r, body)
+		one.due = m.dueTime(a.act, r)
 		if n := len(jobs); n > 0 && jobs[n-1].to == to {
 			jobs[n-1].what = append(jobs[n-1].what, one)
 			continue
@@ -283,16 +283,16 @@ func (m *Mock) follow(a found, by *connection) []job {
 	return jobs
 }
 
-// due returns when what followed an act that comes now is to be sent; zero: at once.
-func (m *Mock) due(a *act, r transcript.Record) time.Time {
+// dueTime returns when what followed an act that comes now is to be sent; zero: at once.
+func (m *Mock) dueTime(a *act, r transcript.Record) time.Time {
 	if m.o.Speed <= 0 {
 		return time.Time{}
 	}
 	return time.Now().Add(time.Duration(float64(r.At-a.asked.At) / m.o.Speed))
 }
 
-// wait waits until something is due. It reports false if the mock, the client or ctx ends before.
-func (m *Mock) wait(ctx context.Context, due time.Time, gone <-chan struct{}) bool {
+// waitUntilDue waits until something is due. It reports false if the mock, the client or ctx ends before.
+func (m *Mock) waitUntilDue(ctx context.Context, due time.Time, gone <-chan struct{}) bool {
 	left := time.NewTimer(time.Until(due))
 	defer left.Stop()
 	select {
@@ -305,16 +305,16 @@ func (m *Mock) wait(ctx context.Context, due time.Time, gone <-chan struct{}) bo
 	return false
 }
 
-// body is what a recorded message of the server is for a connection. The caller holds m.mu.
-func (m *Mock) body(to *connection, r transcript.Record) []byte {
+// messageBody is what a recorded message of the server is for a connection. The caller holds m.mu.
+func (m *Mock) messageBody(to *connection, r transcript.Record) []byte {
 	if to.fresh {
 		to.ids.Fresh(r.Bytes, func(id string) bool { return m.drawn[id] })
 	}
 	return to.ids.Renew(m.o.Messages, r)
 }
 
-// give queues what is to be sent.
-func (m *Mock) give(ctx context.Context, jobs []job) {
+// queueMessages queues what is to be sent.
+func (m *Mock) queueMessages(ctx context.Context, jobs []job) {
 	for _, j := range jobs {
 		select {
 		case j.to.jobs <- j.what:
@@ -327,24 +327,24 @@ func (m *Mock) give(ctx context.Context, jobs []job) {
 	}
 }
 
-// deliver sends what a connection has to send, until either side ends it.
-func (m *Mock) deliver(c *connection) {
+// deliverQueue sends what a connection has to send, until either side ends it.
+func (m *Mock) deliverQueue(c *connection) {
 	for {
 		select {
 		case what := <-c.jobs:
 			for _, one := range what {
-				if !one.due.IsZero() && !m.wait(m.live, one.due, c.gone) {
+				if !one.due.IsZero() && !m.waitUntilDue(m.live, one.due, c.gone) {
 					return
 				}
 				if one.Kind == transcript.Closed {
-					m.closed(c.name)
+					m.forgetConn(c.name)
 				}
 				if one.broken {
 					_ = m.gate.End(c.name, driver.Reset)
 					return
 				}
 				if m.gate.Send(m.live, c.name, gate.Client, one.Message) != nil {
-					m.closed(c.name)
+					m.forgetConn(c.name)
 					return
 				}
 			}

@@ -49,8 +49,8 @@ func (h *heard) hasCome() bool { return h.first.any }
 // bucket are the messages of one sort on a connection.
 type bucket struct{ fresh, came []*heard }
 
-// move notes that a message has come.
-func (b *bucket) move(h *heard) {
+// moveToArrived notes that a message has come.
+func (b *bucket) moveToArrived(h *heard) {
 	i := slices.Index(b.fresh, h)
 	b.fresh, b.came = slices.Delete(b.fresh, i, i+1), append(b.came, h)
 }
@@ -66,16 +66,16 @@ type played struct {
 	buckets  map[string]map[string]*bucket // by connection and sort
 }
 
-// bucket returns the messages of a sort on a connection.
-func (p *played) bucket(conn, sort string) *bucket {
+// bucketOf returns the messages of a sort on a connection.
+func (p *played) bucketOf(conn, sort string) *bucket {
 	if b := p.buckets[conn][sort]; b != nil {
 		return b
 	}
 	return &bucket{}
 }
 
-// link links what waits with what it waits for, and returns what waits for nothing.
-func (p *played) link() (ready []*deed) {
+// linkWaits links what waits with what it waits for, and returns what waits for nothing.
+func (p *played) linkWaits() (ready []*deed) {
 	for _, d := range p.deeds {
 		for _, h := range d.needs {
 			h.first.then = append(h.first.then, d)
@@ -131,7 +131,7 @@ func (c *Client) readCourse(in *recording.ClientView, p *played, size *int) erro
 	for {
 		r, err := in.Next()
 		if errors.Is(err, io.EOF) {
-			f.finish()
+			f.addEnds()
 			return nil
 		}
 		if err != nil {
@@ -143,30 +143,31 @@ func (c *Client) readCourse(in *recording.ClientView, p *played, size *int) erro
 		switch {
 		case r.Late:
 		case replay.FromServer(r):
-			f.hear(r)
+			f.hearMessage(r)
 		case replay.FromClient(r):
 			r = c.o.Secrets.Restore(r)
 			if err := replay.Sendable(r); err != nil {
 				return err
 			}
-			f.do(&deed{asked: r, m: replay.Read(c.o.Messages, r), of: p})
+			f.addDeed(&deed{asked: r, m: replay.Read(c.o.Messages, r), of: p})
 		}
 	}
 }
 
-// met notes a connection.
-func (f *course) met(conn string) {
+// noteConn notes a connection.
+func (f *course) noteConn(conn string) {
 	if !slices.Contains(f.conns, conn) {
 		f.conns = append(f.conns, conn)
 	}
 }
 
-func (f *course) hear(r transcript.Record) {
+func (f *course) hearMessage(r transcript.Record) {
 	f.at++
-	f.met(r.Conn)
+	f.noteConn(r.Conn)
 	h := &heard{r: r, m: replay.ReadServer(f.c.o.Messages, r), of: f.p, at: f.at}
 	h.first = h
-	if last := f.heardOn[r.Conn]; last != nil && h.m.Repeats() && last.m.SameSort(h.m) && !f.since(last, r.Conn) {
+	if last := f.heardOn[r.Conn]; last != nil && h.m.Repeats() && last.m.SameSort(h.m) &&
+		!f.hasActedSince(last, r.Conn) {
 		h.first = last.first
 	}
 	h.m.EachKey(func(key string) {
@@ -189,19 +190,19 @@ func (f *course) hear(r transcript.Record) {
 	f.lastHeard, f.heardOn[r.Conn] = h, h
 }
 
-// since reports whether the client has done something on a connection behind a message.
-func (f *course) since(h *heard, conn string) bool {
+// hasActedSince reports whether the client has done something on a connection behind a message.
+func (f *course) hasActedSince(h *heard, conn string) bool {
 	d := f.deedOn[conn]
 	return d != nil && d.at > h.at
 }
 
-// do adds a deed.
-func (f *course) do(d *deed) {
+// addDeed adds a deed.
+func (f *course) addDeed(d *deed) {
 	f.at++
 	conn := d.asked.Conn
-	f.met(conn)
-	if by := f.answers(d); by == nil || f.own[conn] > by.at {
-		f.follows(d, conn) // it has done something of its own before it answered
+	f.noteConn(conn)
+	if by := f.findAnswered(d); by == nil || f.own[conn] > by.at {
+		f.findPreceding(d, conn) // it has done something of its own before it answered
 	}
 	d.m.EachKey(func(key string) {
 		by, known := f.drawn[key]
@@ -229,9 +230,9 @@ func (f *course) do(d *deed) {
 	d.at, f.asked[d.asked.N], f.deedOn[conn] = f.at, d, d
 }
 
-// answers finds the message that a deed answers: the last one with an id that the client repeats for the first time.
-// Of several such ids that which was drawn last counts. It returns nil if the deed answers nothing.
-func (f *course) answers(d *deed) (by *heard) {
+// findAnswered finds the message that a deed answers: the last one with an id that the client repeats for the first
+// time. Of several such ids that which was drawn last counts. It returns nil if the deed answers nothing.
+func (f *course) findAnswered(d *deed) (by *heard) {
 	var newest *heard
 	d.m.EachKey(func(key string) {
 		if drew := f.drawn[key]; drew != nil && !f.used[key] && (newest == nil || drew.at > newest.at) {
@@ -246,9 +247,9 @@ func (f *course) answers(d *deed) (by *heard) {
 	return by
 }
 
-// follows says what a deed waits for that answers nothing: the last message on its connection, if the client has done
-// nothing on it since; and what anybody did or got later, where that may be the reason.
-func (f *course) follows(d *deed, conn string) {
+// findPreceding says what a deed waits for that answers nothing: the last message on its connection, if the client has
+// done nothing on it since; and what anybody did or got later, where that may be the reason.
+func (f *course) findPreceding(d *deed, conn string) {
 	own, prev := f.heardOn[conn], f.deedOn[conn]
 	base := 0
 	switch {
@@ -269,8 +270,8 @@ func (f *course) follows(d *deed, conn string) {
 	}
 }
 
-// finish adds the ends of connections that were open where the recording ends.
-func (f *course) finish() {
+// addEnds adds the ends of connections that were open where the recording ends.
+func (f *course) addEnds() {
 	for _, conn := range f.conns {
 		last := f.deedOn[conn]
 		if last != nil && last.asked.Kind == transcript.Closed {

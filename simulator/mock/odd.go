@@ -21,13 +21,13 @@ type odd struct {
 // maxOdd bounds the odd messages that are kept, and the differences that are known.
 const maxOdd = 1000
 
-// patience is how long a recorded message may still come behind an odd one that is like it.
-func (c *Client) patience() time.Duration { return c.o.Within / 10 }
+// oddLimit is how long a recorded message may still come behind an odd one that is like it.
+func (c *Client) oddLimit() time.Duration { return c.o.Within / 10 }
 
 // keepOdd keeps a message that was never shown, if one of its sort was recorded and has not come.
 func (c *Client) keepOdd(l *link, came replay.Message) {
-	if len(c.odd) < maxOdd && len(l.of.bucket(l.conn, came.Sort()).fresh) > 0 {
-		c.odd = append(c.odd, odd{l: l, came: came, quiet: deadline.In(c.patience())})
+	if len(c.odd) < maxOdd && len(l.of.bucketOf(l.conn, came.Sort()).fresh) > 0 {
+		c.odd = append(c.odd, odd{l: l, came: came, quiet: deadline.In(c.oddLimit())})
 	}
 }
 
@@ -49,7 +49,7 @@ func (c *Client) acceptOdd() bool {
 	for len(c.odd) > 0 {
 		one := c.odd[0]
 		c.odd = c.odd[1:]
-		own := one.l.of.bucket(one.l.conn, one.came.Sort())
+		own := one.l.of.bucketOf(one.l.conn, one.came.Sort())
 		var best *heard
 		least := 0
 		for _, h := range own.fresh {
@@ -60,26 +60,26 @@ func (c *Client) acceptOdd() bool {
 		if best == nil {
 			continue
 		}
-		own.move(best)
-		c.accept(best, replay.CompareServer(best.m, one.came, one.l.of.ids, c.o.Ignore))
-		c.arrives(best)
+		own.moveToArrived(best)
+		c.acceptAsRecorded(best, replay.CompareServer(best.m, one.came, one.l.of.ids, c.o.Ignore))
+		c.noteArrival(best)
 		return true
 	}
 	return false
 }
 
-// accept says that a message was taken for a recorded one, and knows its differences from then on.
-func (c *Client) accept(h *heard, places []replay.Place) {
+// acceptAsRecorded says that a message was taken for a recorded one, and knows its differences from then on.
+func (c *Client) acceptAsRecorded(h *heard, places []replay.Place) {
 	for _, p := range places {
 		if len(c.accepted) < maxOdd {
-			c.accepted[difference(h, p)] = true
+			c.accepted[differenceName(h, p)] = true
 		}
 	}
 	c.o.Unknown(fmt.Sprintf("goes on as if it were %s (record %d of %s)", h.m.Title(), h.r.N, h.of.name))
 }
 
-// difference names a difference, wherever in an array it is.
-func difference(h *heard, p replay.Place) string {
+// differenceName names a difference, wherever in an array it is.
+func differenceName(h *heard, p replay.Place) string {
 	tokens := strings.Split(p.At, "/")
 	for i, token := range tokens {
 		if _, err := strconv.Atoi(token); err == nil {
@@ -89,11 +89,11 @@ func difference(h *heard, p replay.Place) string {
 	return strings.Join([]string{h.m.Sort(), strings.Join(tokens, "/"), p.Recorded, p.Came}, "\x00")
 }
 
-// excused reports whether what came is a recorded message but for differences that were told before, and learns its
+// isExcused reports whether what came is a recorded message but for differences that were told before, and learns its
 // ids.
-func (c *Client) excused(h *heard, came replay.Message, ids *replay.IDs) bool {
+func (c *Client) isExcused(h *heard, came replay.Message, ids *replay.IDs) bool {
 	for _, p := range replay.CompareServer(h.m, came, ids.Clone(), c.o.Ignore) {
-		if !c.accepted[difference(h, p)] {
+		if !c.accepted[differenceName(h, p)] {
 			return false
 		}
 	}
@@ -108,6 +108,6 @@ func (c *Client) acceptAnswer(by *asking, r transcript.Record, came replay.Messa
 	if h.came || r.Kind != transcript.Response || by.deed.asked.Kind != transcript.Request {
 		return false
 	}
-	c.accept(h, replay.CompareServer(h.m, came, by.ids, c.o.Ignore))
-	return c.arrives(h)
+	c.acceptAsRecorded(h, replay.CompareServer(h.m, came, by.ids, c.o.Ignore))
+	return c.noteArrival(h)
 }

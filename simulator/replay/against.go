@@ -40,45 +40,45 @@ type client struct {
 // does not depend on the length of the recording. Errors: ErrUnreachable, ErrNothing; those of the recording; the
 // context's cause.
 func Against(ctx context.Context, in *recording.Reader, o Options) (Result, error) {
-	o.defaults()
+	o.setDefaults()
 	p := &player{o: o, ids: newIDs(), rules: rules{set: o.Messages, from: messages.Server}}
-	p.came = newWaiting(transcript.Received, p.rules.read)
+	p.came = newWaiting(transcript.Received, p.rules.decodeRecord)
 	c := &client{player: p, marks: map[int]int{}}
 	c.Caller = NewCaller(ctx, Dial{URL: o.URL, Header: o.Header, TLS: o.TLS, Subprotocols: o.Subprotocols,
-		Process: o.Process, Within: o.Within}, p.came.sink)
+		Process: o.Process, Within: o.Within}, p.came.sinkRecord)
 	p.side = c
 	defer c.close()
-	err := p.run(ctx, recording.NewClientView(in))
+	err := p.playRecording(ctx, recording.NewClientView(in))
 	if err == nil && c.Unreached() {
 		err = ErrUnreachable
 	}
 	return p.result, err
 }
 
-func (c *client) early(context.Context, []message, bool) (bool, error) { return false, nil }
+func (c *client) playEarly(context.Context, []message, bool) (bool, error) { return false, nil }
 
-func (c *client) thinks() bool { return false }
+func (c *client) mayThink() bool { return false }
 
-func (c *client) skips(transcript.Record) bool { return false }
+func (c *client) skipsRecord(transcript.Record) bool { return false }
 
-func (c *client) paired(_, got message) {
+func (c *client) notePaired(_, got message) {
 	if got.Kind != transcript.Failure {
 		c.Found()
 	}
 }
 
-func (c *client) surplus(message) {}
+func (c *client) noteSurplus(message) {}
 
 func (c *client) close() {
-	c.came.close()
+	c.came.stopWaiting()
 	c.Close()
 }
 
-func (c *client) dir() transcript.Dir { return transcript.Received }
+func (c *client) otherDir() transcript.Dir { return transcript.Received }
 
-func (c *client) first(context.Context) error { return nil }
+func (c *client) awaitFirst(context.Context) error { return nil }
 
-func (c *client) thread(r transcript.Record) thread {
+func (c *client) threadOf(r transcript.Record) thread {
 	key := thread{conn: r.Conn}
 	if r.Reply != 0 && r.Dir == transcript.Received {
 		key.reply = c.marks[r.Reply]
@@ -86,9 +86,9 @@ func (c *client) thread(r transcript.Record) thread {
 	return key
 }
 
-func (c *client) act(ctx context.Context, r transcript.Record) error {
+func (c *client) playAct(ctx context.Context, r transcript.Record) error {
 	if r.Kind == transcript.Closed {
-		c.hang(r.Conn)
+		c.closeConn(r.Conn)
 		return nil
 	}
 	if c.Unreached() {
@@ -98,55 +98,55 @@ func (c *client) act(ctx context.Context, r transcript.Record) error {
 	m := c.rules.readFrom(r, messages.Client)
 	switch r.Kind {
 	case transcript.Open:
-		return c.connect(ctx, r)
+		return c.playOpening(ctx, r)
 	case transcript.Request:
-		return c.request(m)
+		return c.playRequest(m)
 	}
-	if err := c.Send(ctx, r, c.ids.outgoing(m)); err != nil {
-		c.unsent(m, err.Error())
+	if err := c.Send(ctx, r, c.ids.outgoingMessage(m)); err != nil {
+		c.reportUnsent(m, err.Error())
 	}
 	return nil
 }
 
-// unsent says that a recorded message cannot be sent.
-func (p *player) unsent(m message, why string) {
-	p.differs(Difference{N: m.N, Message: m.title(), Missing: true, why: why, recorded: &m})
+// reportUnsent says that a recorded message cannot be sent.
+func (p *player) reportUnsent(m message, why string) {
+	p.reportDifference(Difference{N: m.N, Message: m.titleFor(), Missing: true, why: why, recorded: &m})
 }
 
-// hang closes a connection.
-func (c *client) hang(conn string) {
+// closeConn closes a connection.
+func (c *client) closeConn(conn string) {
 	if open, is := c.Hang(conn); is {
-		c.came.leave(conn, true)
+		c.came.connEnds(conn, true)
 		_ = open.Close(driver.Graceful)
-		c.came.leave(conn, false)
+		c.came.connEnds(conn, false)
 	}
 }
 
 // maxMarks bounds the requests of which an answer may still be in the recording.
 const maxMarks = 10_000
 
-func (c *client) mark(recorded, now int) {
+func (c *client) markConn(recorded, now int) {
 	c.marks[recorded] = now
 	if len(c.marks) > 2*maxMarks {
 		maps.DeleteFunc(c.marks, func(old, _ int) bool { return old < recorded-maxMarks })
 	}
 }
 
-// connect plays the opening of a stream or socket. That it is refused is recorded like any answer.
-func (c *client) connect(ctx context.Context, r transcript.Record) error {
-	c.hang(r.Conn) // it has ended, or the recorded client left it
-	c.drain(r.Conn, false)
-	n, err := c.Open(ctx, r, c.ids.path)
-	c.mark(r.N, n)
+// playOpening plays the opening of a stream or socket. That it is refused is recorded like any answer.
+func (c *client) playOpening(ctx context.Context, r transcript.Record) error {
+	c.closeConn(r.Conn) // it has ended, or the recorded client left it
+	c.drainSurplus(r.Conn, false)
+	n, err := c.Open(ctx, r, c.ids.renewPath)
+	c.markConn(r.N, n)
 	return err
 }
 
-// request plays an HTTP request, whose answer comes later.
-func (c *client) request(m message) error {
-	body := c.ids.outgoing(m)
-	n, err := c.Ask(m.Record, body, c.ids.path)
+// playRequest plays an HTTP request, whose answer comes later.
+func (c *client) playRequest(m message) error {
+	body := c.ids.outgoingMessage(m)
+	n, err := c.Ask(m.Record, body, c.ids.renewPath)
 	if err == nil {
-		c.mark(m.N, n)
+		c.markConn(m.N, n)
 	}
 	return err
 }
@@ -191,8 +191,8 @@ func NewCaller(ctx context.Context, w Dial, sink driver.Sink) *Caller {
 	return c
 }
 
-// jar returns the cookies of a party. As in a run, each is a browser of its own.
-func (c *Caller) jar(party string) *httpclient.Jar {
+// cookieJar returns the cookies of a party. As in a run, each is a browser of its own.
+func (c *Caller) cookieJar(party string) *httpclient.Jar {
 	if c.jars[party] == nil {
 		c.jars[party] = httpclient.NewJar()
 	}
@@ -224,8 +224,8 @@ func (c *Caller) Found() { c.open = true }
 // Unreached reports whether a request found nobody, and nobody was found before.
 func (c *Caller) Unreached() bool { return !c.open && c.alone.Load() }
 
-// address returns where a recorded path, or URL, is now.
-func (c *Caller) address(recorded string, path func(string) string) (string, error) {
+// presentAddress returns where a recorded path, or URL, is now.
+func (c *Caller) presentAddress(recorded string, path func(string) string) (string, error) {
 	was, err := url.Parse(recorded)
 	if err != nil {
 		return "", fmt.Errorf("%q is no path", recorded)
@@ -237,7 +237,7 @@ func (c *Caller) address(recorded string, path func(string) string) (string, err
 // also with ErrUnreachable: nobody was found. That it is refused is recorded like any answer, and no error.
 func (c *Caller) Open(ctx context.Context, r transcript.Record, path func(string) string) (n int, _ error) {
 	at, upgrade := strings.CutSuffix(strings.TrimPrefix(r.Label, "GET "), " (upgrade)")
-	o := driver.OpenOptions{Party: r.Conn, Header: c.wire.Header, Jar: c.jar(r.Conn)}
+	o := driver.OpenOptions{Party: r.Conn, Header: c.wire.Header, Jar: c.cookieJar(r.Conn)}
 	var d driver.Driver = c.sse
 	switch {
 	case r.Label == stdio.Name && c.wire.Process == nil:
@@ -248,7 +248,7 @@ func (c *Caller) Open(ctx context.Context, r transcript.Record, path func(string
 		return 0, fmt.Errorf("record %d: it was not recorded over stdio, and the target has no URL", r.N)
 	default:
 		var err error
-		if o.URL, err = c.address(at, path); err != nil {
+		if o.URL, err = c.presentAddress(at, path); err != nil {
 			return 0, fmt.Errorf("record %d: %w", r.N, err)
 		}
 		if upgrade {
@@ -312,7 +312,7 @@ func (c *Caller) Hang(name string) (driver.Conn, bool) {
 func (c *Caller) Ask(r transcript.Record, body []byte, path func(string) string) (n int, _ error) {
 	method, place, _ := strings.Cut(r.Label, " ")
 	place, _, _ = strings.Cut(place, " ") // what follows is for people
-	at, err := c.address(place, path)
+	at, err := c.presentAddress(place, path)
 	if err != nil {
 		return 0, fmt.Errorf("record %d: %w", r.N, err)
 	}
@@ -329,15 +329,15 @@ func (c *Caller) Ask(r transcript.Record, body []byte, path func(string) string)
 	req.Header["Idempotency-Key"] = nil // not sent: it may be repeated if a connection of the pool ended before it
 	n = c.sink(transcript.Record{Conn: r.Conn, Dir: transcript.Sent, Kind: transcript.Request, Label: r.Label})
 	client := *c.http
-	client.Jar = c.jar(r.Conn)
-	c.asks.Go(func() { c.answer(&client, req, r.Conn, n) })
+	client.Jar = c.cookieJar(r.Conn)
+	c.asks.Go(func() { c.awaitAnswer(&client, req, r.Conn, n) })
 	return n, nil
 }
 
 // maxAnswer bounds what is kept of an answer.
 const maxAnswer = 8 << 20
 
-func (c *Caller) answer(client *http.Client, req *http.Request, conn string, n int) {
+func (c *Caller) awaitAnswer(client *http.Client, req *http.Request, conn string, n int) {
 	r := transcript.Record{Conn: conn, Dir: transcript.Received, Kind: transcript.Failure, Reply: n}
 	resp, err := client.Do(req)
 	if err == nil {

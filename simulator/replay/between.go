@@ -42,10 +42,10 @@ type Deviation struct {
 
 // Structural reports whether what the targets do next may differ because of this deviation alone: they went different
 // ways, or a connection has ended on one side.
-func (d Deviation) Structural() bool { return d.Kind == Instead || d.A.ends() || d.B.ends() }
+func (d Deviation) Structural() bool { return d.Kind == Instead || d.A.isLast() || d.B.isLast() }
 
-// ends reports whether nothing comes on the connection behind it.
-func (w *Wire) ends() bool { return w != nil && w.End }
+// isLast reports whether nothing comes on the connection behind it.
+func (w *Wire) isLast() bool { return w != nil && w.End }
 
 // Wire is a message as it was on the wire.
 type Wire struct {
@@ -80,7 +80,7 @@ var ErrEnds = errors.New("they were made at different ends: one at the server's,
 // nothing is compared. That a last message is missing counts only if the other recording shows Quiet without it. Both
 // recordings are read into memory. Errors are those of the readers, and ErrEnds.
 func Between(a, b *recording.Reader, o Options) (Comparison, error) {
-	o.defaults()
+	o.setDefaults()
 	m := &meeting{o: o, ids: newIDs(), twin: map[int]int{}, back: map[int]int{}, lanes: map[string]string{},
 		solo: map[series]bool{}}
 	m.ids.loose = true
@@ -94,13 +94,13 @@ func Between(a, b *recording.Reader, o Options) (Comparison, error) {
 	if m.a.atServer != m.b.atServer && len(m.a.acts)+len(m.a.came) > 0 && len(m.b.acts)+len(m.b.came) > 0 {
 		return Comparison{}, ErrEnds
 	}
-	if m.found.Mapped = mapped(m.a.acts, m.b.acts); m.found.Mapped {
-		m.a.relabel(o.Messages)
-		m.b.relabel(o.Messages)
+	if m.found.Mapped = hasMappedNames(m.a.acts, m.b.acts); m.found.Mapped {
+		m.a.relabelMessages(o.Messages)
+		m.b.relabelMessages(o.Messages)
 	}
 	m.pairActs()
-	m.align()
-	m.judge()
+	m.alignThreads()
+	m.comparePaired()
 	slices.SortStableFunc(m.found.Deviations, func(x, y Deviation) int { return cmp.Compare(x.AtA, y.AtA) })
 	return m.found, nil
 }
@@ -131,20 +131,20 @@ func readTape(in *recording.Reader, set *messages.Set) (*tape, error) {
 			return nil, err
 		}
 		t.atServer = view.AtServer()
-		t.add(r, set)
+		t.sortRecord(r, set)
 	}
 }
 
-// add sorts a record.
-func (t *tape) add(r transcript.Record, set *messages.Set) {
+// sortRecord sorts a record.
+func (t *tape) sortRecord(r transcript.Record, set *messages.Set) {
 	dir, target, harness := transcript.Received, messages.Server, messages.Client
 	if t.atServer {
 		dir, target, harness = transcript.Sent, messages.Client, messages.Server
 	}
 	t.last = max(t.last, r.At)
-	t.rename(&r)
+	t.renameConns(&r)
 	from := harness
-	if compared(r, dir) {
+	if isCompared(r, dir) {
 		from = target
 	}
 	m := rules{set: set}.readFrom(r, from)
@@ -152,20 +152,20 @@ func (t *tape) add(r transcript.Record, set *messages.Set) {
 	case m.rule != nil && m.rule.Aside:
 	case r.Late && r.Reply != 0:
 		t.late[r.Reply] = true
-	case compared(r, dir) && (r.Kind != transcript.Request || !strings.HasPrefix(r.Label, "OPTIONS ")):
+	case isCompared(r, dir) && (r.Kind != transcript.Request || !strings.HasPrefix(r.Label, "OPTIONS ")):
 		t.came = append(t.came, m)
-	case !r.Late && played(r, dir):
+	case !r.Late && isPlayed(r, dir):
 		t.acts = append(t.acts, m)
 	}
 	if r.Kind == transcript.Closed {
 		t.ends[r.Conn] = r.At
-		t.closed[r.Conn] = compared(r, dir)
+		t.closed[r.Conn] = isCompared(r, dir)
 	}
 }
 
-// rename gives each connection of a party a name of its own: that of the second one of A is A (2). Requests and their
-// answers keep the name that the connection had when they were made.
-func (t *tape) rename(r *transcript.Record) {
+// renameConns gives each connection of a party a name of its own: that of the second one of A is A (2). Requests and
+// their answers keep the name that the connection had when they were made.
+func (t *tape) renameConns(r *transcript.Record) {
 	if r.Kind == transcript.Open && r.Reply == 0 && r.Status == 0 {
 		t.opened[r.Conn]++
 	}
@@ -182,8 +182,8 @@ func (t *tape) rename(r *transcript.Record) {
 
 func byNumber(m message, n int) int { return m.N - n }
 
-// before returns the number of the harness's last act before a record; 0 for none.
-func (t *tape) before(n int) int {
+// lastActBefore returns the number of the harness's last act before a record; 0 for none.
+func (t *tape) lastActBefore(n int) int {
 	at, _ := slices.BinarySearchFunc(t.acts, n, byNumber)
 	if at == 0 {
 		return 0
@@ -191,16 +191,16 @@ func (t *tape) before(n int) int {
 	return t.acts[at-1].N
 }
 
-// at returns when a record was made; 0 for none.
-func (t *tape) at(n int) time.Duration {
+// recordTime returns when a record was made; 0 for none.
+func (t *tape) recordTime(n int) time.Duration {
 	if i, is := slices.BinarySearchFunc(t.acts, n, byNumber); is {
 		return t.acts[i].At
 	}
 	return 0
 }
 
-// until returns until when a thread was observed.
-func (t *tape) until(key thread) time.Duration {
+// observedUntil returns until when a thread was observed.
+func (t *tape) observedUntil(key thread) time.Duration {
 	if at, ended := t.ends[key.conn]; ended && key.place == "" && !t.closed[key.conn] {
 		return at
 	}
@@ -210,10 +210,10 @@ func (t *tape) until(key thread) time.Duration {
 // maxWire bounds the text of a message that is shown.
 const maxWire = 4 << 10
 
-// wire describes a message of a series, of which it has the index.
-func (t *tape) wire(all []message, at int) *Wire {
+// wireMessage describes a message of a series, of which it has the index.
+func (t *tape) wireMessage(all []message, at int) *Wire {
 	m := all[at]
-	w := &Wire{N: m.N, What: what(m), Type: m.name, Text: cut.Text(string(m.Bytes), maxWire),
+	w := &Wire{N: m.N, What: messageName(m), Type: m.name, Text: cut.Text(string(m.Bytes), maxWire),
 		End: m.Kind == transcript.Closed || m.Kind == transcript.Failure}
 	if m.Type != "text" && m.Type != "binary" {
 		w.Status = m.Status
@@ -221,7 +221,7 @@ func (t *tape) wire(all []message, at int) *Wire {
 	for i, _ := slices.BinarySearchFunc(t.acts, m.N, byNumber); i > 0; i-- {
 		act := t.acts[i-1]
 		if m.Reply == act.N || m.Conn == act.Conn && (m.Reply == 0 || t.atServer) && act.Kind != transcript.Closed {
-			w.Act, w.Said = what(act), cut.Text(string(act.Bytes), maxWire)
+			w.Act, w.Said = messageName(act), cut.Text(string(act.Bytes), maxWire)
 			break
 		}
 	}
@@ -232,31 +232,32 @@ func (t *tape) wire(all []message, at int) *Wire {
 		w.Text = strings.TrimSpace(strconv.Itoa(m.Status) + " " + w.Text)
 	}
 	if at > 0 {
-		w.After = what(all[at-1])
+		w.After = messageName(all[at-1])
 	}
 	return w
 }
 
-// what names a message without its connection.
-func what(m message) string {
+// messageName names a message without its connection.
+func messageName(m message) string {
 	m.Conn = ""
-	return m.title()
+	return m.titleFor()
 }
 
-// mapped reports whether the harness gives members other names for one of two targets: an act that is the same in the
-// protocol has names on each side that it has not on the other.
-func mapped(a, b []message) bool {
+// hasMappedNames reports whether the harness gives members other names for one of two targets: an act that is the same
+// in the protocol has names on each side that it has not on the other.
+func hasMappedNames(a, b []message) bool {
 	known := map[string][]wjson.Object{}
 	for _, one := range a {
-		if o, is := one.value.(wjson.Object); is && label(one) != "" {
-			known[label(one)] = append(known[label(one)], o)
+		if o, is := one.value.(wjson.Object); is && messageLabel(one) != "" {
+			known[messageLabel(one)] = append(known[messageLabel(one)], o)
 		}
 	}
 	for _, one := range b {
 		theirs, is := one.value.(wjson.Object)
-		if mine := known[label(one)]; is && len(mine) > 0 && !slices.ContainsFunc(mine, func(o wjson.Object) bool {
-			return !lacks(o, theirs) || !lacks(theirs, o)
-		}) {
+		if mine := known[messageLabel(one)]; is && len(mine) > 0 &&
+			!slices.ContainsFunc(mine, func(o wjson.Object) bool {
+				return !lacks(o, theirs) || !lacks(theirs, o)
+			}) {
 			return true
 		}
 	}
@@ -272,26 +273,26 @@ func lacks(a, b wjson.Object) bool {
 	return false
 }
 
-// label is what a message is in the protocol, as the harness has recorded it.
-func label(m message) string {
+// messageLabel is what a message is in the protocol, as the harness has recorded it.
+func messageLabel(m message) string {
 	if m.Kind == transcript.Request {
 		return m.Type
 	}
 	return m.Label
 }
 
-// relabel names messages by what they are in the protocol, whatever they are on the wire.
-func (t *tape) relabel(set *messages.Set) {
+// relabelMessages names messages by what they are in the protocol, whatever they are on the wire.
+func (t *tape) relabelMessages(set *messages.Set) {
 	for _, all := range []*[]message{&t.acts, &t.came} {
 		*all = slices.DeleteFunc(*all, func(m message) bool {
-			rule := set.Find(label(m), "")
+			rule := set.Find(messageLabel(m), "")
 			return rule != nil && rule.Aside
 		})
 		for i := range *all {
 			m := &(*all)[i]
 			switch m.Kind {
 			case transcript.Frame, transcript.Stream, transcript.Request:
-				m.name, m.rule = label(*m), set.Find(label(*m), messages.Server)
+				m.name, m.rule = messageLabel(*m), set.Find(messageLabel(*m), messages.Server)
 			}
 		}
 	}

@@ -49,11 +49,11 @@ func TestCallerIsABrowser(t *testing.T) {
 // TestEventIDs: ids of events are written, recorded, and named by a party that connects again, as its server gave them.
 func TestEventIDs(t *testing.T) {
 	event := transcript.Record{Kind: transcript.Stream, Type: "message", ID: "e7"}
-	if got := string(block(event, []byte("hi"))); got != "id: e7\ndata: hi\n\n" {
+	if got := string(eventBlock(event, []byte("hi"))); got != "id: e7\ndata: hi\n\n" {
 		t.Errorf("%q", got)
 	}
 	event.ID = "e7\ndata: other"
-	if got := string(block(event, []byte("hi"))); got != "data: hi\n\n" {
+	if got := string(eventBlock(event, []byte("hi"))); got != "data: hi\n\n" {
 		t.Errorf("an id with a line break is written: %q", got)
 	}
 	named := make(chan string, 2)

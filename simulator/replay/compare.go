@@ -45,7 +45,7 @@ func (i Ignore) String() string {
 	return i.Type + ":" + i.Pointer
 }
 
-func (i Ignore) whole(kind string) bool { return i.Pointer == "" && i.Type == kind }
+func (i Ignore) ignoresWhole(kind string) bool { return i.Pointer == "" && i.Type == kind }
 
 func (i Ignore) covers(kind string, path []string) bool {
 	if i.Type != "" && i.Type != kind || i.Pointer == "" {
@@ -72,27 +72,27 @@ type comparison struct {
 // maxPlaces bounds the places that are kept of one message.
 const maxPlaces = 100
 
-func (c *comparison) differ(recorded, came string) {
+func (c *comparison) addDifference(recorded, came string) {
 	if len(c.found) < maxPlaces {
 		c.found = append(c.found, Place{At: wjson.FormatPointer(c.path...), Recorded: recorded, Came: came})
 	}
 }
 
-// messages compares two messages.
-func (c *comparison) messages(want, got message) []Place {
+// compareMessages compares two messages.
+func (c *comparison) compareMessages(want, got message) []Place {
 	c.set, c.server = want.set, want.rule != nil && want.rule.From == messages.Server
 	if want.Status != got.Status && (want.Kind != transcript.Closed || want.Label != recording.ByServer) {
 		c.found = append(c.found, Place{At: "status", Recorded: strconv.Itoa(want.Status),
 			Came: strconv.Itoa(got.Status)})
 	}
-	if w, g := typed(want), typed(got); w != g {
+	if w, g := comparedType(want), comparedType(got); w != g {
 		c.found = append(c.found, Place{At: "content type", Recorded: cmp.Or(w, "none"), Came: cmp.Or(g, "none")})
 	}
 	if want.Kind == transcript.Request && got.Kind == transcript.Open {
 		c.found = append(c.found, Place{At: "Accept", Recorded: "any", Came: "text/event-stream"})
 	}
 	if want.Kind == transcript.Request || want.Kind == transcript.Open {
-		if w, g := queryOf(want), queryOf(got); !c.ids.queries(w, g) {
+		if w, g := queryOf(want), queryOf(got); !c.ids.compareQueries(w, g) {
 			c.found = append(c.found, Place{At: "query", Recorded: cmp.Or(w, "none"), Came: cmp.Or(g, "none")})
 		}
 	}
@@ -102,10 +102,10 @@ func (c *comparison) messages(want, got message) []Place {
 	}
 	switch {
 	case want.json && got.json:
-		c.values(want.value, got.value, want.rule.Node())
+		c.compareValues(want.value, got.value, want.rule.Node())
 	case bytes.Equal(want.Bytes, got.Bytes):
-	case want.Type == "binary" || !c.ids.texts(string(want.Bytes), string(got.Bytes)):
-		c.differ(shown(string(want.Bytes)), shown(c.ids.recorded(got.Bytes)))
+	case want.Type == "binary" || !c.ids.compareTexts(string(want.Bytes), string(got.Bytes)):
+		c.addDifference(showValue(string(want.Bytes)), showValue(c.ids.renderReceived(got.Bytes)))
 	}
 	return c.found
 }
@@ -117,8 +117,8 @@ func queryOf(m message) string {
 	return query
 }
 
-// typed returns what is compared of a record's type: that of a request is a label for people.
-func typed(m message) string {
+// comparedType returns what is compared of a record's type: that of a request is a label for people.
+func comparedType(m message) string {
 	switch m.Kind {
 	case transcript.Request:
 		return ""
@@ -130,34 +130,34 @@ func typed(m message) string {
 	return m.Type
 }
 
-func (c *comparison) ignored() bool {
+func (c *comparison) isIgnored() bool {
 	return slices.ContainsFunc(c.ignore, func(i Ignore) bool { return i.covers(c.kind, c.path) })
 }
 
-func (c *comparison) values(want, got any, n *messages.Node) {
-	if c.ignored() {
+func (c *comparison) compareValues(want, got any, n *messages.Node) {
+	if c.isIgnored() {
 		return
 	}
 	switch w := want.(type) {
 	case wjson.Object:
 		if g, ok := got.(wjson.Object); ok && !varies(n, messages.Any) {
-			c.objects(w, g, n)
+			c.compareObjects(w, g, n)
 			return
 		}
 	case []any:
 		if g, ok := got.([]any); ok && !varies(n, messages.Any) {
-			c.arrays(w, g, n)
+			c.compareArrays(w, g, n)
 			return
 		}
 	}
-	if !c.leaves(want, got, n) {
-		c.differ(shown(wjson.Compact(want)), shown(c.ids.stable(got)))
-		c.found[len(c.found)-1].Maybe = n == nil && len(c.path) > 0 && numbered(want, got)
+	if !c.compareLeaves(want, got, n) {
+		c.addDifference(showValue(wjson.Compact(want)), showValue(c.ids.renderStable(got)))
+		c.found[len(c.found)-1].Maybe = n == nil && len(c.path) > 0 && mayBeNumbers(want, got)
 	}
 }
 
-// numbered reports whether two values might be counters, times or short ids: numbers, or words with digits.
-func numbered(want, got any) bool {
+// mayBeNumbers reports whether two values might be counters, times or short ids: numbers, or words with digits.
+func mayBeNumbers(want, got any) bool {
 	if w, is := want.(string); is {
 		g, too := got.(string)
 		return too && strings.ContainsAny(w, digits) && strings.ContainsAny(g, digits)
@@ -169,38 +169,39 @@ const digits = "0123456789"
 
 func varies(n *messages.Node, as messages.Varies) bool { return n != nil && n.Varies == as }
 
-// leaves reports whether two values without members of interest are the same, or may differ.
-func (c *comparison) leaves(want, got any, n *messages.Node) bool {
+// compareLeaves reports whether two values without members of interest are the same, or may differ.
+func (c *comparison) compareLeaves(want, got any, n *messages.Node) bool {
 	if n != nil && n.Varies != "" {
-		return c.ruled(want, got, n.Varies)
+		return c.compareByRule(want, got, n.Varies)
 	}
 	if n != nil { // the schema names it, and it does not vary
 		w, is := want.(string)
 		g, too := got.(string)
 		if is && too {
-			return w == g || string(c.ids.renew([]byte(w))) == g || strings.Contains(w, transcript.Blank) && c.ids.texts(w, g)
+			return w == g || string(c.ids.renewText([]byte(w))) == g || strings.Contains(w, transcript.Blank) &&
+				c.ids.compareTexts(w, g)
 		}
 		return wjson.Equal(want, got)
 	}
 	if _, is := c.set.IDAt(c.path); is {
-		return c.ruled(want, got, messages.ID)
+		return c.compareByRule(want, got, messages.ID)
 	}
 	switch w := want.(type) {
 	case string:
 		g, ok := got.(string)
-		return ok && c.ids.texts(w, g)
+		return ok && c.ids.compareTexts(w, g)
 	case wjson.Number:
 		g, ok := got.(wjson.Number)
-		return ok && (wjson.Equal(w, g) || instant(w) && instant(g) || c.duration())
+		return ok && (wjson.Equal(w, g) || isTimestamp(w) && isTimestamp(g) || c.isDuration())
 	}
 	return wjson.Equal(want, got)
 }
 
-// ruled reports whether two values are the same or differ as a schema allows.
-func (c *comparison) ruled(want, got any, as messages.Varies) bool {
+// compareByRule reports whether two values are the same or differ as a schema allows.
+func (c *comparison) compareByRule(want, got any, as messages.Varies) bool {
 	if w, is := want.(string); is && strings.Contains(w, transcript.Blank) {
 		g, too := got.(string)
-		return too && c.ids.texts(w, g)
+		return too && c.ids.compareTexts(w, g)
 	}
 	switch as {
 	case messages.ID, messages.ClientID:
@@ -210,9 +211,9 @@ func (c *comparison) ruled(want, got any, as messages.Varies) bool {
 			return wjson.Equal(want, got)
 		}
 		if as == messages.ClientID && c.server { // it draws none
-			return c.ids.given(c.scope(), w) == g
+			return c.ids.presentID(c.idScope(), w) == g
 		}
-		return c.ids.same(c.scope(), w, g, true)
+		return c.ids.sameID(c.idScope(), w, g, true)
 	case messages.Time:
 		w, is := want.(string)
 		g, too := got.(string)
@@ -226,7 +227,7 @@ func (c *comparison) ruled(want, got any, as messages.Varies) bool {
 		w, is := want.(string)
 		g, too := got.(string)
 		if c.exact || !is || !too {
-			return is == too && (wjson.Equal(want, got) || is && c.ids.texts(w, g) || !is && !c.exact)
+			return is == too && (wjson.Equal(want, got) || is && c.ids.compareTexts(w, g) || !is && !c.exact)
 		}
 		return (w == "") == (g == "")
 	default: // messages.Any
@@ -234,8 +235,8 @@ func (c *comparison) ruled(want, got any, as messages.Varies) bool {
 	}
 }
 
-// member is the name of the member that is compared.
-func (c *comparison) member() string {
+// memberName is the name of the member that is compared.
+func (c *comparison) memberName() string {
 	for i := len(c.path) - 1; i >= 0; i-- {
 		if _, err := strconv.Atoi(c.path[i]); err != nil {
 			return c.path[i]
@@ -244,55 +245,55 @@ func (c *comparison) member() string {
 	return ""
 }
 
-// scope is the scope of the id that is compared.
-func (c *comparison) scope() string {
+// idScope is the scope of the id that is compared.
+func (c *comparison) idScope() string {
 	if name, is := c.set.IDAt(c.path); is {
 		return scopeOf(name)
 	}
-	return scopeOf(c.member())
+	return scopeOf(c.memberName())
 }
 
 // durations are the words by which members name how long something took.
 var durations = regexp.MustCompile(`(?i)^(duration|elapsed|latency|took)(_?(ms|millis|s|sec|seconds))?$`)
 
-// duration reports whether the member that is compared says how long something took.
-func (c *comparison) duration() bool { return durations.MatchString(c.member()) }
+// isDuration reports whether the member that is compared says how long something took.
+func (c *comparison) isDuration() bool { return durations.MatchString(c.memberName()) }
 
-func (c *comparison) inside(token string, do func()) {
+func (c *comparison) compareInside(token string, do func()) {
 	c.path = append(c.path, token)
 	do()
 	c.path = c.path[:len(c.path)-1]
 }
 
-func (c *comparison) objects(want, got wjson.Object, n *messages.Node) {
+func (c *comparison) compareObjects(want, got wjson.Object, n *messages.Node) {
 	names := maps.Clone(want)
 	maps.Copy(names, got)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		w, recorded := want[name]
 		g, came := got[name]
-		c.inside(name, func() { c.members(w, g, recorded, came, n.Member(name)) })
+		c.compareInside(name, func() { c.compareMembers(w, g, recorded, came, n.Member(name)) })
 	}
 }
 
-// members compares two values of which one may be missing.
-func (c *comparison) members(w, g any, recorded, came bool, n *messages.Node) {
+// compareMembers compares two values of which one may be missing.
+func (c *comparison) compareMembers(w, g any, recorded, came bool, n *messages.Node) {
 	switch {
 	case recorded && came:
-		c.values(w, g, n)
-	case c.ignored():
+		c.compareValues(w, g, n)
+	case c.isIgnored():
 	case recorded:
-		c.differ(shown(wjson.Compact(w)), "")
+		c.addDifference(showValue(wjson.Compact(w)), "")
 	default:
-		c.differ("", shown(c.ids.stable(g)))
+		c.addDifference("", showValue(c.ids.renderStable(g)))
 	}
 }
 
-func (c *comparison) arrays(want, got []any, n *messages.Node) {
+func (c *comparison) compareArrays(want, got []any, n *messages.Node) {
 	if c.apart && len(want) != len(got) && len(want)*len(got) <= maxItems {
-		want, got = c.matched(want, got, n)
+		want, got = c.dropEqualItems(want, got, n)
 	}
 	for i := range max(len(want), len(got)) {
-		c.inside(strconv.Itoa(i), func() {
+		c.compareInside(strconv.Itoa(i), func() {
 			var w, g any
 			if i < len(want) {
 				w = want[i]
@@ -300,7 +301,7 @@ func (c *comparison) arrays(want, got []any, n *messages.Node) {
 			if i < len(got) {
 				g = got[i]
 			}
-			c.members(w, g, i < len(want), i < len(got), n.Item())
+			c.compareMembers(w, g, i < len(want), i < len(got), n.Item())
 		})
 	}
 }
@@ -308,11 +309,11 @@ func (c *comparison) arrays(want, got []any, n *messages.Node) {
 // maxItems bounds the pairs of items that are tried.
 const maxItems = 10_000
 
-// matched leaves out items that are equal, in their order.
-func (c *comparison) matched(want, got []any, n *messages.Node) (w, g []any) {
+// dropEqualItems leaves out items that are equal, in their order.
+func (c *comparison) dropEqualItems(want, got []any, n *messages.Node) (w, g []any) {
 	at := 0
 	for _, one := range want {
-		next := slices.IndexFunc(got[at:], func(other any) bool { return c.alike(one, other, n.Item()) })
+		next := slices.IndexFunc(got[at:], func(other any) bool { return c.isSame(one, other, n.Item()) })
 		if next < 0 {
 			w = append(w, one)
 			continue
@@ -323,11 +324,11 @@ func (c *comparison) matched(want, got []any, n *messages.Node) (w, g []any) {
 	return w, append(g, got[at:]...)
 }
 
-// alike reports whether two items would be no difference.
-func (c *comparison) alike(want, got any, n *messages.Node) bool {
+// isSame reports whether two items would be no difference.
+func (c *comparison) isSame(want, got any, n *messages.Node) bool {
 	try := comparison{ids: c.ids, set: c.set, ignore: c.ignore, exact: c.exact, server: c.server,
 		kind: c.kind, path: slices.Clone(c.path)}
-	c.ids.try(func() { try.inside("*", func() { try.values(want, got, n) }) })
+	c.ids.tryForgetting(func() { try.compareInside("*", func() { try.compareValues(want, got, n) }) })
 	return len(try.found) == 0
 }
 
@@ -336,8 +337,8 @@ func isTime(s string) bool {
 	return err == nil
 }
 
-// instant reports whether a number is a time of this century in seconds, milliseconds or smaller units since 1970.
-func instant(n wjson.Number) bool {
+// isTimestamp reports whether a number is a time of this century in seconds, milliseconds or smaller units since 1970.
+func isTimestamp(n wjson.Number) bool {
 	f, err := n.Float64()
 	for _, unit := range []float64{1, 1e3, 1e6, 1e9} {
 		if seconds := f / unit; err == nil && seconds > 946_684_800 && seconds < 4_102_444_800 {
@@ -363,8 +364,8 @@ type ahead struct {
 	err   error // of reading ahead
 }
 
-// next returns the next record that was not taken.
-func (a *ahead) next() (transcript.Record, error) {
+// nextUntaken returns the next record that was not taken.
+func (a *ahead) nextUntaken() (transcript.Record, error) {
 	if len(a.queue) > 0 {
 		r := a.queue[0]
 		a.queue = a.queue[1:]
@@ -377,10 +378,10 @@ func (a *ahead) next() (transcript.Record, error) {
 	return a.in.Next()
 }
 
-// take takes the first record ahead for which want holds; false if there is none within the bounds.
-func (a *ahead) take(want func(transcript.Record) bool) (transcript.Record, bool) {
+// takeFirst takes the first record ahead for which want holds; false if there is none within the bounds.
+func (a *ahead) takeFirst(want func(transcript.Record) bool) (transcript.Record, bool) {
 	for i := 0; ; i++ {
-		if i == len(a.queue) && !a.more() {
+		if i == len(a.queue) && !a.readMore() {
 			return transcript.Record{}, false
 		}
 		if r := a.queue[i]; want(r) {
@@ -391,7 +392,7 @@ func (a *ahead) take(want func(transcript.Record) bool) (transcript.Record, bool
 	}
 }
 
-func (a *ahead) more() bool {
+func (a *ahead) readMore() bool {
 	if a.err != nil || len(a.queue) >= maxAhead || a.size >= maxAheadBytes {
 		return false
 	}

@@ -56,7 +56,7 @@ func TestCompare(t *testing.T) {
 		{"no longer JSON", `{}`, `{`, "", ` {} {`},
 	} {
 		var r rules
-		want, got := r.read(frame(c.recorded)), r.read(frame(c.came))
+		want, got := r.decodeRecord(frame(c.recorded)), r.decodeRecord(frame(c.came))
 		two := comparison{ids: newIDs(), kind: want.name}
 		if c.ignore != "" {
 			i, err := ParseIgnore(c.ignore)
@@ -66,7 +66,7 @@ func TestCompare(t *testing.T) {
 			two.ignore = []Ignore{i}
 		}
 		var all []string
-		for _, d := range two.messages(want, got) {
+		for _, d := range two.compareMessages(want, got) {
 			all = append(all, fmt.Sprintf("%s %s %s", d.At, d.Recorded, d.Came))
 		}
 		if diff := cmp.Diff(c.want, strings.Join(all, "\n")); diff != "" {
@@ -89,7 +89,8 @@ func TestEnvelope(t *testing.T) {
 		{answer(404, "text/plain"), 2},
 	} {
 		two, r := comparison{ids: newIDs()}, rules{}
-		if got := two.messages(r.read(answer(200, "application/json")), r.read(c.came)); len(got) != c.want {
+		if got := two.compareMessages(r.decodeRecord(answer(200, "application/json")),
+			r.decodeRecord(c.came)); len(got) != c.want {
 			t.Errorf("%d %s: %v", c.came.Status, c.came.Type, got)
 		}
 	}
@@ -108,7 +109,7 @@ func TestIgnoreRefuses(t *testing.T) {
 func TestPair(t *testing.T) {
 	records := func(types string) (out []message) {
 		for _, name := range types {
-			out = append(out, rules{}.read(frame(fmt.Sprintf(`{"type":"%c"}`, name))))
+			out = append(out, rules{}.decodeRecord(frame(fmt.Sprintf(`{"type":"%c"}`, name))))
 		}
 		return out
 	}
@@ -122,7 +123,7 @@ func TestPair(t *testing.T) {
 		{"xabc", "abcx", [][2]int{{1, 0}, {2, 1}, {3, 2}}},
 		{"ab", "", nil},
 	} {
-		if diff := cmp.Diff(c.pairs, longest(records(c.want), records(c.came))); diff != "" {
+		if diff := cmp.Diff(c.pairs, longestPairs(records(c.want), records(c.came))); diff != "" {
 			t.Errorf("%s, %s:\n%s", c.want, c.came, diff)
 		}
 	}
@@ -133,7 +134,7 @@ func TestIDsAreForgotten(t *testing.T) {
 	known := newIDs()
 	id := func(mark string, n int) string { return fmt.Sprintf("%sid%010dx", mark, n) }
 	for n := range 3 * maxIDs {
-		if !known.same("", id("a", n), id("b", n), false) {
+		if !known.sameID("", id("a", n), id("b", n), false) {
 			t.Fatalf("%d was not learnt", n)
 		}
 	}
@@ -141,7 +142,7 @@ func TestIDsAreForgotten(t *testing.T) {
 		t.Errorf("%d, %d, %d", len(known.now), len(known.then), len(known.oldest.keys))
 	}
 	last := 3*maxIDs - 1
-	if got := string(known.renew([]byte("x/" + id("a", last) + "?"))); got != "x/"+id("b", last)+"?" {
+	if got := string(known.renewText([]byte("x/" + id("a", last) + "?"))); got != "x/"+id("b", last)+"?" {
 		t.Error(got)
 	}
 }

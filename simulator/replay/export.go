@@ -30,21 +30,21 @@ func ReadServer(set *messages.Set, r transcript.Record) Message {
 }
 
 // FromServer reports whether a record of a recording.ClientView is a message of the server that a client can notice.
-func FromServer(r transcript.Record) bool { return compared(r, transcript.Received) }
+func FromServer(r transcript.Record) bool { return isCompared(r, transcript.Received) }
 
 // FromClient reports whether a record of a recording.ClientView is something that the client does.
 func FromClient(r transcript.Record) bool {
-	return !r.Late && !FromServer(r) && played(r, transcript.Received)
+	return !r.Late && !FromServer(r) && isPlayed(r, transcript.Received)
 }
 
 // Type returns the type of the message; "" if it has none.
 func (m Message) Type() string { return m.m.name }
 
 // Title names the message for people: its connection, kind or place, and type.
-func (m Message) Title() string { return m.m.title() }
+func (m Message) Title() string { return m.m.titleFor() }
 
 // Repeats reports whether the number of such messages depends on a model.
-func (m Message) Repeats() bool { return m.m.repeats() }
+func (m Message) Repeats() bool { return m.m.mayRepeat() }
 
 // SameSort reports whether two messages are of one kind and type: only such ones are compared.
 func (m Message) SameSort(other Message) bool { return m.m.sort == other.m.sort }
@@ -76,22 +76,22 @@ func (r ring) clone() ring { return ring{keys: slices.Clone(r.keys), drop: r.dro
 
 // Renew replaces recorded ids in a message that the server sends by those that stand for them now.
 func (i *IDs) Renew(set *messages.Set, r transcript.Record) []byte {
-	return i.known.outgoing(rules{set: set}.readFrom(r, messages.Server))
+	return i.known.outgoingMessage(rules{set: set}.readFrom(r, messages.Server))
 }
 
 // RenewClient is Renew for a message that the client sends.
 func (i *IDs) RenewClient(set *messages.Set, r transcript.Record) []byte {
-	return i.known.outgoing(rules{set: set}.readFrom(r, messages.Client))
+	return i.known.outgoingMessage(rules{set: set}.readFrom(r, messages.Client))
 }
 
 // Path renews the ids in a path with its query.
-func (i *IDs) Path(recorded string) string { return i.known.path(recorded) }
+func (i *IDs) Path(recorded string) string { return i.known.renewPath(recorded) }
 
 // Without returns a copy that does not know what stands for some recorded ids, which are given by their keys.
 func (i *IDs) Without(keys []string) *IDs {
 	c := i.Clone()
 	for _, was := range keys {
-		c.known.forget(was)
+		c.known.forgetID(was)
 	}
 	return c
 }
@@ -101,24 +101,24 @@ func (i *IDs) Without(keys []string) *IDs {
 // may not differ.
 func Compare(recorded, came Message, known *IDs, ignore []Ignore) []Place {
 	c := comparison{ids: known.known, set: recorded.m.set, ignore: ignore, exact: true, kind: recorded.m.name}
-	if w, g := queryOf(recorded.m), queryOf(came.m); !known.known.queries(w, g) {
+	if w, g := queryOf(recorded.m), queryOf(came.m); !known.known.compareQueries(w, g) {
 		c.found = append(c.found, Place{At: "query", Recorded: w, Came: g})
 	}
 	switch {
 	case recorded.m.sort != came.m.sort:
-		c.differ(string(recorded.m.kind)+" "+recorded.m.name, string(came.m.kind)+" "+came.m.name)
-	case recorded.m.name != "" && slices.ContainsFunc(ignore, func(i Ignore) bool { return i.whole(c.kind) }):
+		c.addDifference(string(recorded.m.kind)+" "+recorded.m.name, string(came.m.kind)+" "+came.m.name)
+	case recorded.m.name != "" && slices.ContainsFunc(ignore, func(i Ignore) bool { return i.ignoresWhole(c.kind) }):
 	case recorded.m.json && came.m.json:
-		c.values(recorded.m.value, came.m.value, recorded.m.rule.Node())
+		c.compareValues(recorded.m.value, came.m.value, recorded.m.rule.Node())
 	case !bytes.Equal(recorded.b, came.b):
-		c.differ(shown(string(recorded.b)), shown(string(came.b)))
+		c.addDifference(showValue(string(recorded.b)), showValue(string(came.b)))
 	}
 	return c.found
 }
 
 // Like returns the number of places that Compare would return. It learns nothing.
 func Like(recorded, came Message, known *IDs, ignore []Ignore) (places int) {
-	known.known.try(func() { places = len(Compare(recorded, came, known, ignore)) })
+	known.known.tryForgetting(func() { places = len(Compare(recorded, came, known, ignore)) })
 	return places
 }
 
@@ -126,15 +126,15 @@ func Like(recorded, came Message, known *IDs, ignore []Ignore) (places int) {
 func CompareServer(recorded, came Message, known *IDs, ignore []Ignore) []Place {
 	c := comparison{ids: known.known, ignore: ignore, kind: recorded.m.name}
 	if !recorded.SameSort(came) {
-		c.differ(recorded.Title(), came.Title())
+		c.addDifference(recorded.Title(), came.Title())
 		return c.found
 	}
-	return c.messages(recorded.m, came.m)
+	return c.compareMessages(recorded.m, came.m)
 }
 
 // LikeServer returns the number of places that CompareServer would return. It learns nothing.
 func LikeServer(recorded, came Message, known *IDs, ignore []Ignore) (places int) {
-	known.known.try(func() { places = len(CompareServer(recorded, came, known, ignore)) })
+	known.known.tryForgetting(func() { places = len(CompareServer(recorded, came, known, ignore)) })
 	return places
 }
 
@@ -152,7 +152,7 @@ func (i *IDs) Knows(b []byte) bool {
 func EachID(b []byte, found func(id string)) {
 	b = timeText.ReplaceAll(b, nil)
 	for at, end := nextWord(b, 0); at < end; at, end = nextWord(b, end) {
-		if end-at <= maxID && unmistakable(string(b[at:end])) {
+		if end-at <= maxID && isSurelyID(string(b[at:end])) {
 			found(string(b[at:end]))
 		}
 	}
@@ -172,7 +172,7 @@ func (m Message) EachKey(found func(key string)) {
 	for one := range strings.SplitSeq(queryOf(m.m), "&") {
 		name, value, _ := strings.Cut(one, "=")
 		if plain, err := url.QueryUnescape(value); err == nil && plain != "" {
-			found(key(scopeOf(name), plain))
+			found(idKey(scopeOf(name), plain))
 		}
 	}
 }
@@ -193,7 +193,7 @@ func eachRuled(set *messages.Set, v any, n *messages.Node, path []string, found 
 	}
 	if scope, is := ruledScope(set, n, path); is {
 		if text, ok := idText(v); ok {
-			found(key(scope, text))
+			found(idKey(scope, text))
 		}
 	}
 }
@@ -204,13 +204,13 @@ func (i *IDs) Fresh(b []byte, byServer func(id string) bool) {
 		if _, known := i.known.now[was]; known || !byServer(was) {
 			return
 		}
-		is := redrawn(was)
-		i.known.learn(was, was, is, is)
+		is := redrawID(was)
+		i.known.learnID(was, was, is, is)
 	})
 }
 
-// redrawn draws an id of the same form as another.
-func redrawn(id string) string {
+// redrawID draws an id of the same form as another.
+func redrawID(id string) string {
 	prefix := prefixOf(id)
 	out := []byte(id)
 	for n := len(prefix); n < len(out); n++ {
@@ -229,4 +229,4 @@ func redrawn(id string) string {
 }
 
 // Shown renders a text for people on one line of bounded length, without times.
-func Shown(s string) string { return shown(s) }
+func Shown(s string) string { return showValue(s) }

@@ -20,7 +20,7 @@ func FuzzCompare(f *testing.F) {
 	set := messages.For("session-chat")
 	f.Fuzz(func(t *testing.T, recorded, came string) {
 		for _, r := range []rules{{}, {set: set, from: messages.Server}} {
-			want, got := r.read(frame(recorded)), r.read(frame(came))
+			want, got := r.decodeRecord(frame(recorded)), r.decodeRecord(frame(came))
 			p := &player{ids: newIDs(), side: &client{Caller: &Caller{}}, rules: r}
 			p.o.Differs = func(d Difference) {
 				for line := range strings.SplitSeq(d.Diff, "\n") {
@@ -29,16 +29,16 @@ func FuzzCompare(f *testing.F) {
 					}
 				}
 			}
-			p.compare(want, got)
+			p.comparePair(want, got)
 			if p.result.Differences == 0 && want.kind != got.kind {
 				t.Error("two kinds are the same")
 			}
 			again := comparison{ids: newIDs(), kind: want.name}
-			if places := again.messages(want, want); len(places) > 0 && !strings.Contains(recorded, "redacted") {
+			if places := again.compareMessages(want, want); len(places) > 0 && !strings.Contains(recorded, "redacted") {
 				t.Errorf("%s is not itself: %v", recorded, places)
 			}
-			p.ids.outgoing(want)
-			p.ids.path(recorded)
+			p.ids.outgoingMessage(want)
+			p.ids.renewPath(recorded)
 		}
 	})
 }

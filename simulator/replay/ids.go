@@ -34,8 +34,8 @@ type ring struct {
 	drop int
 }
 
-// add adds a key, and returns the oldest one if there are too many.
-func (r *ring) add(key string) (old string, full bool) {
+// addKey adds a key, and returns the oldest one if there are too many.
+func (r *ring) addKey(key string) (old string, full bool) {
 	r.keys = append(r.keys, key)
 	if len(r.keys)-r.drop <= maxIDs {
 		return "", false
@@ -52,9 +52,9 @@ func newIDs() *ids {
 		scopes: map[string]bool{}, sent: map[string]bool{}, said: map[string]bool{}}
 }
 
-// key is what an id is known by.
-func key(scope, id string) string {
-	if unmistakable(id) {
+// idKey is what an id is known by.
+func idKey(scope, id string) string {
+	if isSurelyID(id) {
 		return id
 	}
 	return scope + "\x00" + id
@@ -70,43 +70,43 @@ func scopeOf(member string) string {
 	return s
 }
 
-// same reports whether got is, or may from now on be, what stands for a recorded id. rule says that a schema has them
+// sameID reports whether got is, or may from now on be, what stands for a recorded id. rule says that a schema has them
 // as ids; otherwise they must look like two ids drawn alike.
-func (i *ids) same(scope, recorded, got string, rule bool) bool {
-	was, is := key(scope, recorded), key(scope, got)
+func (i *ids) sameID(scope, recorded, got string, rule bool) bool {
+	was, is := idKey(scope, recorded), idKey(scope, got)
 	if recorded == got && i.sent[was] {
 		return true
 	}
 	if now, known := i.now[was]; known {
 		return now == got
 	}
-	if i.sent[was] && unmistakable(recorded) || i.sent[is] && unmistakable(got) {
+	if i.sent[was] && isSurelyID(recorded) || i.sent[is] && isSurelyID(got) {
 		return false
 	}
-	if _, taken := i.then[is]; taken || !rule && recorded != got && !i.akin(recorded, got) {
+	if _, taken := i.then[is]; taken || !rule && recorded != got && !i.looksAkin(recorded, got) {
 		return false
 	}
-	if !rule && !unmistakable(recorded) || i.said[got] && !i.said[recorded] {
+	if !rule && !isSurelyID(recorded) || i.said[got] && !i.said[recorded] {
 		return recorded == got
 	}
-	i.learn(was, recorded, is, got)
+	i.learnID(was, recorded, is, got)
 	return true
 }
 
-// given returns the id that stands for a recorded one, by what is known.
-func (i *ids) given(scope, recorded string) string {
-	if now, known := i.now[key(scope, recorded)]; known {
+// presentID returns the id that stands for a recorded one, by what is known.
+func (i *ids) presentID(scope, recorded string) string {
+	if now, known := i.now[idKey(scope, recorded)]; known {
 		return now
 	}
 	return recorded
 }
 
-// akin reports whether two strings look like ids of which one may stand for the other.
-func (i *ids) akin(a, b string) bool {
-	return alike(a, b) || i.loose && unmistakable(a) && unmistakable(b)
+// looksAkin reports whether two strings look like ids of which one may stand for the other.
+func (i *ids) looksAkin(a, b string) bool {
+	return sameForm(a, b) || i.loose && isSurelyID(a) && isSurelyID(b)
 }
 
-func (i *ids) learn(was, recorded, is, got string) {
+func (i *ids) learnID(was, recorded, is, got string) {
 	i.now[was], i.then[is], i.pair[was] = got, recorded, is
 	if scope, _, scoped := strings.Cut(was, "\x00"); scoped {
 		i.scopes[scope] = true
@@ -114,59 +114,59 @@ func (i *ids) learn(was, recorded, is, got string) {
 	if i.trial {
 		i.tried = append(i.tried, was)
 	}
-	if old, full := i.oldest.add(was); full {
-		i.forget(old)
+	if old, full := i.oldest.addKey(was); full {
+		i.forgetID(old)
 	}
 }
 
-// forget forgets a recorded id, given by its key.
-func (i *ids) forget(was string) {
+// forgetID forgets a recorded id, given by its key.
+func (i *ids) forgetID(was string) {
 	delete(i.then, i.pair[was])
 	delete(i.now, was)
 	delete(i.pair, was)
 }
 
-// try calls do, and forgets what was learnt meanwhile.
-func (i *ids) try(do func()) {
+// tryForgetting calls do, and forgets what was learnt meanwhile.
+func (i *ids) tryForgetting(do func()) {
 	i.trial = true
 	do()
 	i.trial = false
 	for _, was := range i.tried {
-		i.forget(was)
+		i.forgetID(was)
 	}
 	i.oldest.keys = i.oldest.keys[:max(i.oldest.drop, len(i.oldest.keys)-len(i.tried))]
 	i.tried = nil
 }
 
-// ours notes an id that this side has sent. One that the other side has drawn stays the other side's.
-func (i *ids) ours(scope, id string) {
-	k := key(scope, id)
+// noteSentID notes an id that this side has sent. One that the other side has drawn stays the other side's.
+func (i *ids) noteSentID(scope, id string) {
+	k := idKey(scope, id)
 	if _, theirs := i.then[k]; theirs || i.sent[k] {
 		return
 	}
 	i.sent[k] = true
-	if old, full := i.mine.add(k); full {
+	if old, full := i.mine.addKey(k); full {
 		delete(i.sent, old)
 	}
 }
 
-// says notes the texts in a message that this side sends.
-func (i *ids) says(v any) {
+// noteSentTexts notes the texts in a message that this side sends.
+func (i *ids) noteSentTexts(v any) {
 	switch v := v.(type) {
 	case wjson.Object:
 		for _, of := range v {
-			i.says(of)
+			i.noteSentTexts(of)
 		}
 	case []any:
 		for _, of := range v {
-			i.says(of)
+			i.noteSentTexts(of)
 		}
 	case string:
 		if len(v) < 3 || len(v) > maxID || i.said[v] || i.then[v] != "" {
 			return
 		}
 		i.said[v] = true
-		if old, full := i.spoken.add(v); full {
+		if old, full := i.spoken.addKey(v); full {
 			delete(i.said, old)
 		}
 	}
@@ -175,8 +175,8 @@ func (i *ids) says(v any) {
 // oursIn notes the ids in a message that this side sends that nobody would take for words.
 func (i *ids) oursIn(b []byte) {
 	for at, end := nextWord(b, 0); at < end; at, end = nextWord(b, end) {
-		if end-at <= maxID && unmistakable(string(b[at:end])) {
-			i.ours("", string(b[at:end]))
+		if end-at <= maxID && isSurelyID(string(b[at:end])) {
+			i.noteSentID("", string(b[at:end]))
 		}
 	}
 }
@@ -206,16 +206,16 @@ func inWord(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c == '-'
 }
 
-// renew replaces recorded ids in a text by those that stand for them now.
-func (i *ids) renew(b []byte) []byte { return replace(b, i.now) }
+// renewText replaces recorded ids in a text by those that stand for them now.
+func (i *ids) renewText(b []byte) []byte { return replaceIDs(b, i.now) }
 
-// stable renders a value for people, with recorded ids in place of those that stand for them now.
-func (i *ids) stable(v any) string { return string(replace([]byte(wjson.Compact(v)), i.then)) }
+// renderStable renders a value for people, with recorded ids in place of those that stand for them now.
+func (i *ids) renderStable(v any) string { return string(replaceIDs([]byte(wjson.Compact(v)), i.then)) }
 
-// recorded renders a payload that came as stable does.
-func (i *ids) recorded(b []byte) string { return string(replace(b, i.then)) }
+// renderReceived renders a payload that came as stable does.
+func (i *ids) renderReceived(b []byte) string { return string(replaceIDs(b, i.then)) }
 
-func replace(b []byte, by map[string]string) []byte {
+func replaceIDs(b []byte, by map[string]string) []byte {
 	if len(by) == 0 {
 		return b
 	}
@@ -236,16 +236,16 @@ func replace(b []byte, by map[string]string) []byte {
 	return append(out, b[done:]...)
 }
 
-// texts reports whether two texts are the same but for ids and times in them, and learns the ids.
-func (i *ids) texts(want, got string) bool {
+// compareTexts reports whether two texts are the same but for ids and times in them, and learns the ids.
+func (i *ids) compareTexts(want, got string) bool {
 	if before, after, hidden := strings.Cut(want, transcript.Blank); hidden {
 		return len(got) >= len(before) && strings.HasPrefix(got, before) &&
 			strings.HasSuffix(got[len(before):], lastPart(after))
 	}
-	if want == got && i.loose && unmistakable(want) {
-		return i.same("", want, got, false)
+	if want == got && i.loose && isSurelyID(want) {
+		return i.sameID("", want, got, false)
 	}
-	if want == got || isTime(want) && isTime(got) || string(i.renew([]byte(want))) == got {
+	if want == got || isTime(want) && isTime(got) || string(i.renewText([]byte(want))) == got {
 		return true
 	}
 	want, got = timeText.ReplaceAllString(want, "«time»"), timeText.ReplaceAllString(got, "«time»")
@@ -259,24 +259,24 @@ func (i *ids) texts(want, got string) bool {
 		if w == wEnd {
 			return n > 0
 		}
-		if !i.words(want[w:wEnd], got[g:gEnd]) {
+		if !i.compareWords(want[w:wEnd], got[g:gEnd]) {
 			return false
 		}
 		at, now = wEnd, gEnd
 	}
 }
 
-// words compares two words of texts.
-func (i *ids) words(want, got string) bool {
-	if want == got && !unmistakable(want) {
+// compareWords compares two words of texts.
+func (i *ids) compareWords(want, got string) bool {
+	if want == got && !isSurelyID(want) {
 		return true
 	}
-	return len(want) <= maxID && (i.same("", want, got, false) || i.stands(want, got))
+	return len(want) <= maxID && (i.sameID("", want, got, false) || i.standsFor(want, got))
 }
 
-// stands reports whether a word stands for a recorded one as an id of some scope. A word without a digit is a word.
-func (i *ids) stands(want, got string) bool {
-	if unmistakable(want) || !strings.ContainsAny(want, digits) {
+// standsFor reports whether a word stands for a recorded one as an id of some scope. A word without a digit is a word.
+func (i *ids) standsFor(want, got string) bool {
+	if isSurelyID(want) || !strings.ContainsAny(want, digits) {
 		return false
 	}
 	for scope := range i.scopes {
@@ -295,20 +295,20 @@ func lastPart(s string) string {
 	return s
 }
 
-// alike reports whether two strings look like two ids drawn by one rule: the same words before them, and then as many
-// characters of a random kind.
-func alike(a, b string) bool {
-	if a == b || len(a) != len(b) || !whole(a) || !whole(b) {
+// sameForm reports whether two strings look like two ids drawn by one rule: the same words before them, and then as
+// many characters of a random kind.
+func sameForm(a, b string) bool {
+	if a == b || len(a) != len(b) || !isWholeID(a) || !isWholeID(b) {
 		return false
 	}
 	prefix := prefixOf(a)
-	return prefix == prefixOf(b) && drawn(a[len(prefix):]) && drawn(b[len(prefix):])
+	return prefix == prefixOf(b) && looksRandom(a[len(prefix):]) && looksRandom(b[len(prefix):])
 }
 
-// unmistakable reports whether nobody would take a string for a word: it looks like an id that was drawn at random, or
+// isSurelyID reports whether nobody would take a string for a word: it looks like an id that was drawn at random, or
 // like a long number.
-func unmistakable(s string) bool {
-	if !whole(s) {
+func isSurelyID(s string) bool {
+	if !isWholeID(s) {
 		return false
 	}
 	digits := 0
@@ -317,7 +317,7 @@ func unmistakable(s string) bool {
 			digits++
 		}
 	}
-	return digits >= 6 && len(s) >= 8 || drawn(s[len(prefixOf(s)):])
+	return digits >= 6 && len(s) >= 8 || looksRandom(s[len(prefixOf(s)):])
 }
 
 // prefixOf returns what an id begins with that says what it is of, such as conn_: words of small letters.
@@ -335,15 +335,15 @@ func prefixOf(s string) string {
 	return s[:end]
 }
 
-// whole reports whether a string is a word as ids are, and not too short.
-func whole(s string) bool {
+// isWholeID reports whether a string is a word as ids are, and not too short.
+func isWholeID(s string) bool {
 	begin, end := nextWord(s, 0)
 	return begin == 0 && end == len(s) && end > 0
 }
 
-// drawn reports whether a string looks random: at least eight characters with digits among letters, or
+// looksRandom reports whether a string looks random: at least eight characters with digits among letters, or
 // at least twelve digits, or at least sixteen capitals.
-func drawn(s string) bool {
+func looksRandom(s string) bool {
 	digits, letters, small := 0, 0, 0
 	for _, c := range []byte(s) {
 		switch {

@@ -20,7 +20,7 @@ func TestWords(t *testing.T) {
 	}
 	for s, want := range map[string]bool{"conn_SOP34PLKMHZIAVA3FDUZ": true, "debugger": false, "s-20261123-022": true,
 		"requirement_analyzer": false, "agent-2": false, "a b": false, "": false, "1": false} {
-		if unmistakable(s) != want {
+		if isSurelyID(s) != want {
 			t.Errorf("%q: %v", s, !want)
 		}
 	}
@@ -41,7 +41,7 @@ func TestTexts(t *testing.T) {
 		{"a", "b", false}, {"", "", true}, {"", "a", false},
 		{"key «redacted»", "key", false}, {"key «redacted»", "key abc", true},
 	} {
-		if got := i.texts(row.want, row.got); got != row.same {
+		if got := i.compareTexts(row.want, row.got); got != row.same {
 			t.Errorf("%q, %q: %v", row.want, row.got, got)
 		}
 	}

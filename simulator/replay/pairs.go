@@ -75,15 +75,15 @@ func (m *meeting) lanesOf(acts []message) map[series][]message {
 	out := map[series][]message{}
 	for _, one := range acts {
 		if one.Reply == 0 || one.Kind != transcript.Response && one.Kind != transcript.Open {
-			key := series{one.Conn, m.lane(one)}
+			key := series{one.Conn, m.messageLane(one)}
 			out[key] = append(out[key], one)
 		}
 	}
 	return out
 }
 
-// lane returns which conversation a message belongs to; "" for the only one.
-func (m *meeting) lane(one message) string {
+// messageLane returns which conversation a message belongs to; "" for the only one.
+func (m *meeting) messageLane(one message) string {
 	if m.found.Mapped {
 		return ""
 	}
@@ -93,7 +93,7 @@ func (m *meeting) lane(one message) string {
 // nameLanes finds out which conversation of A one of B is, where the harness gave them other names: the first of
 // these is the first of those, if there are as many.
 func (m *meeting) nameLanes(a, b map[series][]message) {
-	onlyA, onlyB := alone(a, b), alone(b, a)
+	onlyA, onlyB := unmatchedLanes(a, b), unmatchedLanes(b, a)
 	for conn, theirs := range onlyB {
 		if mine := onlyA[conn]; len(mine) == len(theirs) {
 			for i, lane := range theirs {
@@ -103,8 +103,8 @@ func (m *meeting) nameLanes(a, b map[series][]message) {
 	}
 }
 
-// alone returns the conversations on each connection that the other side has not, in their order.
-func alone(mine, theirs map[series][]message) map[string][]string {
+// unmatchedLanes returns the conversations on each connection that the other side has not, in their order.
+func unmatchedLanes(mine, theirs map[series][]message) map[string][]string {
 	out := map[string][]string{}
 	var keys []series
 	for key := range mine {
@@ -147,8 +147,8 @@ func doneAlike(a, b message) bool {
 	return a.sort == b.sort || a.Label != "" && a.Label == b.Label
 }
 
-// threads sorts what a target did by the threads in which the order counts. Answers are in those of A's requests.
-func (m *meeting) threads() (a, b map[thread][]message, order []thread) {
+// sortThreads sorts what a target did by the threads in which the order counts. Answers are in those of A's requests.
+func (m *meeting) sortThreads() (a, b map[thread][]message, order []thread) {
 	a, b = map[thread][]message{}, map[thread][]message{}
 	put := func(to map[thread][]message, key thread, one message) {
 		if a[key] == nil && b[key] == nil {
@@ -157,7 +157,7 @@ func (m *meeting) threads() (a, b map[thread][]message, order []thread) {
 		to[key] = append(to[key], one)
 	}
 	for _, one := range m.a.came {
-		put(a, m.thread(one, one.Reply), one)
+		put(a, m.threadOf(one, one.Reply), one)
 	}
 	for _, one := range m.b.came {
 		reply := one.Reply
@@ -166,12 +166,12 @@ func (m *meeting) threads() (a, b map[thread][]message, order []thread) {
 				continue // the harness did not ask that in A
 			}
 		}
-		put(b, m.thread(one, reply), one)
+		put(b, m.threadOf(one, reply), one)
 	}
 	return a, b, order
 }
 
-func (m *meeting) thread(one message, reply int) thread {
+func (m *meeting) threadOf(one message, reply int) thread {
 	if m.a.atServer && (one.Kind == transcript.Open || one.Kind == transcript.Request) {
 		key := askedIn(one.Record)
 		key.conn = one.Conn
@@ -183,48 +183,48 @@ func (m *meeting) thread(one message, reply int) thread {
 	return thread{conn: one.Conn, reply: reply}
 }
 
-// align pairs what the targets did, and notes what one of them did alone.
-func (m *meeting) align() {
-	a, b, order := m.threads()
-	passedA, passedB := m.a.sent(), m.b.sent()
+// alignThreads pairs what the targets did, and notes what one of them did alone.
+func (m *meeting) alignThreads() {
+	a, b, order := m.sortThreads()
+	passedA, passedB := m.a.noteSent(), m.b.noteSent()
 	for _, key := range order {
-		mine, theirs := m.split(a[key], false), m.split(b[key], true)
+		mine, theirs := m.splitByLane(a[key], false), m.splitByLane(b[key], true)
 		var all []*gap
 		for _, lane := range slices.Sorted(maps.Keys(lanesIn(mine, theirs))) {
 			g := &gap{m: m, key: key, a: mine[lane], b: theirs[lane], gone: map[int]bool{}}
-			g.pairs = earliest(g.a, g.b)
-			passedA.match(g, passedB)
+			g.pairs = earliestPairs(g.a, g.b)
+			passedA.matchRelayed(g, passedB)
 			for _, two := range g.pairs {
 				m.pairs = append(m.pairs, pair{a: g.a, b: g.b, i: two[0], j: two[1]})
 			}
 			all = append(all, g)
 		}
-		m.across(all)
+		m.pairAcross(all)
 		for _, g := range all {
-			g.note()
+			g.noteUnpaired()
 		}
 	}
 }
 
-// earliest is longest among the messages of sorts that both sides have, so that what one side sends alone moves no pair
-// to a later place.
-func earliest(a, b []message) [][2]int {
-	mine, theirs := among(a, b), among(b, a)
+// earliestPairs is longest among the messages of sorts that both sides have, so that what one side sends alone moves no
+// pair to a later place.
+func earliestPairs(a, b []message) [][2]int {
+	mine, theirs := indicesAmong(a, b), indicesAmong(b, a)
 	pick := func(all []message, at []int) (out []message) {
 		for _, i := range at {
 			out = append(out, all[i])
 		}
 		return out
 	}
-	pairs := longest(pick(a, mine), pick(b, theirs))
+	pairs := longestPairs(pick(a, mine), pick(b, theirs))
 	for i, two := range pairs {
 		pairs[i] = [2]int{mine[two[0]], theirs[two[1]]}
 	}
 	return pairs
 }
 
-// among returns the indices of the messages of which the other side has some of the sort.
-func among(all, other []message) (out []int) {
+// indicesAmong returns the indices of the messages of which the other side has some of the sort.
+func indicesAmong(all, other []message) (out []int) {
 	has := map[sort]bool{}
 	for _, m := range other {
 		has[m.sort] = true
@@ -243,40 +243,41 @@ func lanesIn(a, b map[string][]message) map[string][]message {
 	return out
 }
 
-// split sorts a thread by conversation.
-func (m *meeting) split(all []message, ofB bool) map[string][]message {
+// splitByLane sorts a thread by conversation.
+func (m *meeting) splitByLane(all []message, ofB bool) map[string][]message {
 	out := map[string][]message{}
 	for _, one := range all {
-		lane := m.lane(one)
+		lane := m.messageLane(one)
 		if ofB {
 			lane = m.laneOf(lane)
 		}
 		out[lane] = append(out[lane], one)
 	}
 	for lane := range out {
-		if out[lane] = m.plain(out[lane]); m.solo[series{all[0].Conn, lane}] {
+		if out[lane] = m.plainThread(out[lane]); m.solo[series{all[0].Conn, lane}] {
 			delete(out, lane)
 		}
 	}
 	return out
 }
 
-// across pairs messages of one sort that are in different conversations: one of the targets takes one for the other.
-func (m *meeting) across(all []*gap) {
+// pairAcross pairs messages of one sort that are in different conversations: one of the targets takes one for the
+// other.
+func (m *meeting) pairAcross(all []*gap) {
 	if len(all) < 2 {
 		return
 	}
 	taken := map[int]bool{} // of B
 	for _, x := range all {
-		for _, i := range unpaired(x.pairs, len(x.a), 0) {
+		for _, i := range unpairedIndices(x.pairs, len(x.a), 0) {
 			for _, y := range all {
-				at := slices.IndexFunc(unpaired(y.pairs, len(y.b), 1), func(j int) bool {
+				at := slices.IndexFunc(unpairedIndices(y.pairs, len(y.b), 1), func(j int) bool {
 					return y != x && y.b[j].sort == x.a[i].sort && !taken[y.b[j].N]
 				})
-				if at < 0 || x.a[i].repeats() {
+				if at < 0 || x.a[i].mayRepeat() {
 					continue
 				}
-				j := unpaired(y.pairs, len(y.b), 1)[at]
+				j := unpairedIndices(y.pairs, len(y.b), 1)[at]
 				taken[y.b[j].N] = true
 				x.gone[x.a[i].N], y.gone[-y.b[j].N] = true, true
 				m.pairs = append(m.pairs, pair{a: x.a, b: y.b, i: i, j: j})
@@ -286,8 +287,8 @@ func (m *meeting) across(all []*gap) {
 	}
 }
 
-// unpaired returns the indices below n of one side that are in no pair.
-func unpaired(pairs [][2]int, n, side int) (out []int) {
+// unpairedIndices returns the indices below n of one side that are in no pair.
+func unpairedIndices(pairs [][2]int, n, side int) (out []int) {
 	in := map[int]bool{}
 	for _, two := range pairs {
 		in[two[side]] = true
@@ -300,25 +301,26 @@ func unpaired(pairs [][2]int, n, side int) (out []int) {
 	return out
 }
 
-// plain leaves out what is ignored, and all but one of messages in a row whose number depends on a model.
-func (m *meeting) plain(all []message) (out []message) {
+// plainThread leaves out what is ignored, and all but one of messages in a row whose number depends on a model.
+func (m *meeting) plainThread(all []message) (out []message) {
 	for _, one := range all {
-		ignored := one.name != "" && slices.ContainsFunc(m.o.Ignore, func(i Ignore) bool { return i.whole(one.name) })
+		ignored := one.name != "" &&
+			slices.ContainsFunc(m.o.Ignore, func(i Ignore) bool { return i.ignoresWhole(one.name) })
 		n := len(out)
-		if !ignored && (m.o.Words || n == 0 || !one.repeats() || out[n-1].sort != one.sort) {
+		if !ignored && (m.o.Words || n == 0 || !one.mayRepeat() || out[n-1].sort != one.sort) {
 			out = append(out, one)
 		}
 	}
 	return out
 }
 
-// judge compares the content of what was paired, in the order of A.
-func (m *meeting) judge() {
+// comparePaired compares the content of what was paired, in the order of A.
+func (m *meeting) comparePaired() {
 	slices.SortStableFunc(m.pairs, func(x, y pair) int { return cmp.Compare(x.a[x.i].N, y.a[y.i].N) })
 	for _, p := range m.pairs {
 		a, b := p.a[p.i], p.b[p.j]
 		if p.act {
-			m.learn(a, b)
+			m.learnIDs(a, b)
 			continue
 		}
 		c := comparison{ids: m.ids, ignore: m.o.Ignore, kind: a.name, exact: m.o.Words, apart: true}
@@ -326,7 +328,7 @@ func (m *meeting) judge() {
 			a.Bytes, a.json = nil, false
 			b.Bytes, b.json = nil, false
 		}
-		places := c.messages(a, b)
+		places := c.compareMessages(a, b)
 		if a.N > m.endA && b.N > m.endB {
 			continue
 		}
@@ -334,19 +336,20 @@ func (m *meeting) judge() {
 		if len(places) == 0 {
 			continue
 		}
-		d := Difference{N: a.N, Message: a.title(), Places: places, recorded: &a, came: &b, ids: m.ids}
+		d := Difference{N: a.N, Message: a.titleFor(), Places: places, recorded: &a, came: &b, ids: m.ids}
 		m.found.Deviations = append(m.found.Deviations, Deviation{Kind: Changed, Conn: a.Conn,
-			A: m.a.wire(p.a, p.i), B: m.b.wire(p.b, p.j), Places: places, Diff: d.render(), AtA: a.N, AtB: b.N})
+			A: m.a.wireMessage(p.a, p.i), B: m.b.wireMessage(p.b, p.j), Places: places, Diff: d.renderDiff(), AtA: a.N,
+			AtB: b.N})
 	}
 }
 
-// learn learns the ids in what the harness has done on both sides.
-func (m *meeting) learn(a, b message) {
+// learnIDs learns the ids in what the harness has done on both sides.
+func (m *meeting) learnIDs(a, b message) {
 	c := comparison{ids: m.ids, kind: a.name}
-	c.messages(a, b)
+	c.compareMessages(a, b)
 	if a.json && b.json {
-		c.values(a.value, b.value, nil) // names that the harness has made up, in any member
+		c.compareValues(a.value, b.value, nil) // names that the harness has made up, in any member
 	}
 	m.ids.oursIn(b.Bytes)
-	m.ids.says(b.value)
+	m.ids.noteSentTexts(b.value)
 }

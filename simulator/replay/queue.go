@@ -43,29 +43,29 @@ func newWaiting(dir transcript.Dir, read func(transcript.Record) message) *waiti
 		changed: make(chan struct{})}
 }
 
-// number numbers a record.
-func (w *waiting) number() int {
+// numberRecord numbers a record.
+func (w *waiting) numberRecord() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.n++
 	return w.n
 }
 
-// sink is a driver.Sink. It blocks while there is no room.
-func (w *waiting) sink(r transcript.Record) int {
-	r.N = w.number()
-	if compared(r, w.dir) {
-		w.put(thread{conn: r.Conn, reply: r.Reply}, r)
+// sinkRecord is a driver.Sink. It blocks while there is no room.
+func (w *waiting) sinkRecord(r transcript.Record) int {
+	r.N = w.numberRecord()
+	if isCompared(r, w.dir) {
+		w.putRecord(thread{conn: r.Conn, reply: r.Reply}, r)
 	}
 	return r.N
 }
 
-// put adds what has come to a thread. It blocks while there is no room.
-func (w *waiting) put(key thread, r transcript.Record) {
+// putRecord adds what has come to a thread. It blocks while there is no room.
+func (w *waiting) putRecord(key thread, r transcript.Record) {
 	m := w.read(r)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for !w.room(key, len(r.Bytes)) {
+	for !w.hasRoom(key, len(r.Bytes)) {
 		changed := w.changed
 		w.mu.Unlock()
 		<-changed
@@ -76,31 +76,31 @@ func (w *waiting) put(key thread, r transcript.Record) {
 	}
 	w.bytes += len(r.Bytes)
 	w.queued[key] = append(w.queued[key], m)
-	w.tell()
+	w.wakeWaiters()
 }
 
-// room reports whether there is room for a message. The caller holds w.mu.
-func (w *waiting) room(key thread, size int) bool {
+// hasRoom reports whether there is room for a message. The caller holds w.mu.
+func (w *waiting) hasRoom(key thread, size int) bool {
 	n := len(w.queued[key])
 	return n == 0 || w.closed || w.left[key.conn] || n < maxWaiting && w.bytes+size <= maxWaitingBytes
 }
 
-// tell wakes those who wait. The caller holds w.mu.
-func (w *waiting) tell() {
+// wakeWaiters wakes those who wait. The caller holds w.mu.
+func (w *waiting) wakeWaiters() {
 	close(w.changed)
 	w.changed = make(chan struct{})
 }
 
-// look returns what waits in a thread, and a channel that closes when more comes anywhere. The caller only reads it.
-func (w *waiting) look(key thread) ([]message, <-chan struct{}) {
+// lookAt returns what waits in a thread, and a channel that closes when more comes anywhere. The caller only reads it.
+func (w *waiting) lookAt(key thread) ([]message, <-chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	all := w.queued[key]
 	return all[:len(all):len(all)], w.changed
 }
 
-// take removes the first n messages of a thread.
-func (w *waiting) take(key thread, n int) {
+// removeFirst removes the first n messages of a thread.
+func (w *waiting) removeFirst(key thread, n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, m := range w.queued[key][:n] {
@@ -109,7 +109,7 @@ func (w *waiting) take(key thread, n int) {
 	if w.queued[key] = slices.Clone(w.queued[key][n:]); len(w.queued[key]) == 0 {
 		delete(w.queued, key)
 	}
-	w.tell()
+	w.wakeWaiters()
 }
 
 // takeOne removes a message of a thread.
@@ -120,11 +120,11 @@ func (w *waiting) takeOne(key thread, at int) {
 	if w.queued[key] = slices.Delete(slices.Clone(w.queued[key]), at, at+1); len(w.queued[key]) == 0 {
 		delete(w.queued, key)
 	}
-	w.tell()
+	w.wakeWaiters()
 }
 
-// leave says that a connection ends, or begins anew: what comes on one that ends does not wait for room.
-func (w *waiting) leave(conn string, ends bool) {
+// connEnds says that a connection ends, or begins anew: what comes on one that ends does not wait for room.
+func (w *waiting) connEnds(conn string, ends bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if ends {
@@ -132,19 +132,19 @@ func (w *waiting) leave(conn string, ends bool) {
 	} else {
 		delete(w.left, conn)
 	}
-	w.tell()
+	w.wakeWaiters()
 }
 
-// close ends all waiting for room.
-func (w *waiting) close() {
+// stopWaiting ends all waiting for room.
+func (w *waiting) stopWaiting() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.closed = true
-	w.tell()
+	w.wakeWaiters()
 }
 
-// conns returns the connections of which something waits, sorted.
-func (w *waiting) conns() []string {
+// waitingConns returns the connections of which something waits, sorted.
+func (w *waiting) waitingConns() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	names := map[string]bool{}
@@ -154,8 +154,8 @@ func (w *waiting) conns() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// places returns the threads of openings and requests of which something waits.
-func (w *waiting) places() []thread {
+// waitingThreads returns the threads of openings and requests of which something waits.
+func (w *waiting) waitingThreads() []thread {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var out []thread
@@ -167,8 +167,8 @@ func (w *waiting) places() []thread {
 	return out
 }
 
-// drain removes and returns all that waits of a connection, in the order in which it came.
-func (w *waiting) drain(conn string) []message {
+// drainConn removes and returns all that waits of a connection, in the order in which it came.
+func (w *waiting) drainConn(conn string) []message {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var all []message
@@ -182,13 +182,13 @@ func (w *waiting) drain(conn string) []message {
 		w.bytes -= len(m.Bytes)
 	}
 	slices.SortFunc(all, func(a, b message) int { return a.N - b.N })
-	w.tell()
+	w.wakeWaiters()
 	return all
 }
 
-// compared reports whether a record of a recording.ClientView is one of the other side's that a replay compares. dir is
-// that of the other side.
-func compared(r transcript.Record, dir transcript.Dir) bool {
+// isCompared reports whether a record of a recording.ClientView is one of the other side's that a replay compares. dir
+// is that of the other side.
+func isCompared(r transcript.Record, dir transcript.Dir) bool {
 	if r.Late {
 		return false
 	}
@@ -209,11 +209,11 @@ func compared(r transcript.Record, dir transcript.Dir) bool {
 	return false
 }
 
-// played reports whether a record is one that a replay plays; dir is that of the other side.
-func played(r transcript.Record, dir transcript.Dir) bool {
+// isPlayed reports whether a record is one that a replay plays; dir is that of the other side.
+func isPlayed(r transcript.Record, dir transcript.Dir) bool {
 	switch r.Kind {
 	case transcript.Closed:
-		return !compared(r, dir)
+		return !isCompared(r, dir)
 	case transcript.Open, transcript.Frame, transcript.Request, transcript.Response, transcript.Stream:
 		return r.Dir != dir && r.Dir != transcript.Noted
 	case transcript.Failure:
@@ -233,41 +233,41 @@ type gap struct {
 	atA, atB     []int
 }
 
-// note notes all that is in no pair.
-func (g *gap) note() {
+// noteUnpaired notes all that is in no pair.
+func (g *gap) noteUnpaired() {
 	i, j := 0, 0
 	for _, two := range g.pairs {
-		g.close(i, two[0], j, two[1], false)
+		g.noteBetween(i, two[0], j, two[1], false)
 		i, j = two[0]+1, two[1]+1
 	}
-	g.close(i, len(g.a), j, len(g.b), true)
-	g.reorder()
+	g.noteBetween(i, len(g.a), j, len(g.b), true)
+	g.mergeReordered()
 }
 
-// close notes what stands between indices of both sides. tail says that no pair follows.
-func (g *gap) close(i, iEnd, j, jEnd int, tail bool) {
+// noteBetween notes what stands between indices of both sides. tail says that no pair follows.
+func (g *gap) noteBetween(i, iEnd, j, jEnd int, tail bool) {
 	for i < iEnd && j < jEnd && g.openA(i) && g.openB(j) {
-		g.add(Instead, i, j)
+		g.addDeviation(Instead, i, j)
 		if i, j = i+1, j+1; g.a[i-1].Kind == transcript.Closed || g.b[j-1].Kind == transcript.Closed {
 			return // nothing can come behind it
 		}
 	}
 	for ; i < iEnd; i++ {
-		if g.openA(i) && !g.spare(g.a[i], g.b) && (!tail || g.movedBack(g.a[i]) || g.shown(g.a[i])) {
+		if g.openA(i) && !g.isSpare(g.a[i], g.b) && (!tail || g.movedBack(g.a[i]) || g.observedLongEnough(g.a[i])) {
 			g.onlyA, g.atA = append(g.onlyA, i), append(g.atA, len(g.m.found.Deviations))
-			g.add(OnlyA, i, -1)
+			g.addDeviation(OnlyA, i, -1)
 		}
 	}
 	for ; j < jEnd; j++ {
-		if g.openB(j) && !g.spare(g.b[j], g.a) && (!tail || g.moved(g.b[j]) || g.shownBack(g.b[j])) {
+		if g.openB(j) && !g.isSpare(g.b[j], g.a) && (!tail || g.isMoved(g.b[j]) || g.shownBack(g.b[j])) {
 			g.onlyB, g.atB = append(g.onlyB, j), append(g.atB, len(g.m.found.Deviations))
-			g.add(OnlyB, -1, j)
+			g.addDeviation(OnlyB, -1, j)
 		}
 	}
 }
 
-// moved reports whether A has sent a message of this sort at an earlier place of the thread, where B has not.
-func (g *gap) moved(one message) bool {
+// isMoved reports whether A has sent a message of this sort at an earlier place of the thread, where B has not.
+func (g *gap) isMoved(one message) bool {
 	return slices.ContainsFunc(g.onlyA, func(i int) bool { return g.a[i].sort == one.sort })
 }
 
@@ -283,40 +283,40 @@ func (g *gap) openA(i int) bool { return !g.gone[g.a[i].N] && g.a[i].N <= g.m.en
 // openB is openA for a message of B.
 func (g *gap) openB(j int) bool { return !g.gone[-g.b[j].N] && g.b[j].N <= g.m.endB }
 
-// spare reports whether a message need not have one like it on the other side.
-func (g *gap) spare(one message, other []message) bool {
-	return !g.m.o.Words && one.repeats() && recordedToo(other, one)
+// isSpare reports whether a message need not have one like it on the other side.
+func (g *gap) isSpare(one message, other []message) bool {
+	return !g.m.o.Words && one.mayRepeat() && recordedToo(other, one)
 }
 
-// shown reports whether B was observed long enough to say that it did not send a message of A.
-func (g *gap) shown(one message) bool {
-	after := g.m.a.before(one.N)
+// observedLongEnough reports whether B was observed long enough to say that it did not send a message of A.
+func (g *gap) observedLongEnough(one message) bool {
+	after := g.m.a.lastActBefore(one.N)
 	if g.m.b.late[g.m.twin[g.key.reply]] && g.key.reply != 0 {
 		return false
 	}
-	return g.m.b.closed[g.key.conn] || g.m.b.until(g.key)-g.m.b.at(g.m.twin[after]) >= g.m.o.Quiet
+	return g.m.b.closed[g.key.conn] || g.m.b.observedUntil(g.key)-g.m.b.recordTime(g.m.twin[after]) >= g.m.o.Quiet
 }
 
 // shownBack is shown for a message of B.
 func (g *gap) shownBack(one message) bool {
-	after := g.m.numbered(one)
+	after := g.m.precedingAct(one)
 	if g.m.a.late[g.key.reply] {
 		return false
 	}
-	return g.m.a.closed[g.key.conn] || g.m.a.until(g.key)-g.m.a.at(after) >= g.m.o.Quiet
+	return g.m.a.closed[g.key.conn] || g.m.a.observedUntil(g.key)-g.m.a.recordTime(after) >= g.m.o.Quiet
 }
 
-// add notes a deviation. An index below 0 stands for nothing.
-func (g *gap) add(kind DeviationKind, i, j int) {
+// addDeviation notes a deviation. An index below 0 stands for nothing.
+func (g *gap) addDeviation(kind DeviationKind, i, j int) {
 	d := Deviation{Kind: kind, Conn: g.key.conn}
 	if i >= 0 {
-		d.A, d.AtA, d.AtB = g.m.a.wire(g.a, i), g.a[i].N, g.m.twin[g.m.a.before(g.a[i].N)]
+		d.A, d.AtA, d.AtB = g.m.a.wireMessage(g.a, i), g.a[i].N, g.m.twin[g.m.a.lastActBefore(g.a[i].N)]
 	}
 	if j >= 0 {
-		d.B, d.AtB = g.m.b.wire(g.b, j), g.b[j].N
+		d.B, d.AtB = g.m.b.wireMessage(g.b, j), g.b[j].N
 	}
 	if i < 0 {
-		d.AtA = g.m.numbered(g.b[j])
+		d.AtA = g.m.precedingAct(g.b[j])
 	}
 	d.Conn = cmp.Or(d.Conn, connOf(g.a, i), connOf(g.b, j))
 	g.m.found.Deviations = append(g.m.found.Deviations, d)
@@ -329,13 +329,13 @@ func connOf(all []message, at int) string {
 	return all[at].Conn
 }
 
-// numbered returns the number of the act in A behind which a message of B came.
-func (m *meeting) numbered(one message) int {
-	return m.back[m.b.before(one.N)]
+// precedingAct returns the number of the act in A behind which a message of B came.
+func (m *meeting) precedingAct(one message) int {
+	return m.back[m.b.lastActBefore(one.N)]
 }
 
-// reorder makes one deviation of two where both sides sent one message at different places.
-func (g *gap) reorder() {
+// mergeReordered makes one deviation of two where both sides sent one message at different places.
+func (g *gap) mergeReordered() {
 	gone := map[int]bool{}
 	all := g.m.found.Deviations
 	for n, i := range g.onlyA {
@@ -344,7 +344,7 @@ func (g *gap) reorder() {
 			if x >= len(all) || y >= len(all) || gone[x] || gone[y] || g.a[i].sort != g.b[j].sort {
 				continue
 			}
-			all[x].Kind, all[x].B, all[x].AtB = Order, g.m.b.wire(g.b, j), g.b[j].N
+			all[x].Kind, all[x].B, all[x].AtB = Order, g.m.b.wireMessage(g.b, j), g.b[j].N
 			gone[x], gone[y] = true, true
 			all[y].Kind = ""
 			break
@@ -357,7 +357,7 @@ func (g *gap) reorder() {
 // connections send at once, is no property of the target.
 type relayed map[string]map[string]bool // what the harness has sent → on which connections
 
-func (t *tape) sent() relayed {
+func (t *tape) noteSent() relayed {
 	out := relayed{}
 	for _, act := range t.acts {
 		if !act.json || act.name == "" {
@@ -372,8 +372,8 @@ func (t *tape) sent() relayed {
 	return out
 }
 
-// has reports whether a message of the target is one that the harness has sent on another connection.
-func (r relayed) has(m message) bool {
+// hasMessage reports whether a message of the target is one that the harness has sent on another connection.
+func (r relayed) hasMessage(m message) bool {
 	if !m.json || m.name == "" {
 		return false
 	}
@@ -381,19 +381,19 @@ func (r relayed) has(m message) bool {
 	return len(conns) > 1 || len(conns) == 1 && !conns[m.Conn]
 }
 
-// match pairs messages that both sides have passed on, wherever they came among the others.
-func (r relayed) match(g *gap, ofB relayed) {
+// matchRelayed pairs messages that both sides have passed on, wherever they came among the others.
+func (r relayed) matchRelayed(g *gap, ofB relayed) {
 	alike := func(two [2]int) bool { return wjson.Equal(g.a[two[0]].value, g.b[two[1]].value) }
-	candidates, free := unpaired(g.pairs, len(g.a), 0), unpaired(g.pairs, len(g.b), 1)
+	candidates, free := unpairedIndices(g.pairs, len(g.a), 0), unpairedIndices(g.pairs, len(g.b), 1)
 	for _, two := range g.pairs {
 		if !alike(two) {
 			candidates, free = append(candidates, two[0]), append(free, two[1])
 		}
 	}
-	free = slices.DeleteFunc(free, func(j int) bool { return !ofB.has(g.b[j]) })
+	free = slices.DeleteFunc(free, func(j int) bool { return !ofB.hasMessage(g.b[j]) })
 	for _, i := range candidates {
 		at := slices.IndexFunc(free, func(j int) bool { return alike([2]int{i, j}) })
-		if at < 0 || !r.has(g.a[i]) {
+		if at < 0 || !r.hasMessage(g.a[i]) {
 			continue
 		}
 		j := free[at]

@@ -34,24 +34,25 @@ const (
 
 // side is the party that a replay plays.
 type side interface {
-	// dir is that of the other side's records, in a recording.ClientView.
-	dir() transcript.Dir
-	// act plays a record of this side. The errors are those that end the replay.
-	act(context.Context, transcript.Record) error
-	// thread returns where what is recorded is to come.
-	thread(transcript.Record) thread
-	// first waits for the other side before the first record is awaited.
-	first(context.Context) error
-	// early plays something of this side that was recorded later, since the other side may wait for it, which has not
-	// sent what is pending. some: part of what was recorded with that has come. It reports whether there was something.
-	early(_ context.Context, pending []message, some bool) (bool, error)
-	// thinks reports whether the other side may still send what is awaited, however long it has taken.
-	thinks() bool
-	// skips reports whether a record of the other side is not awaited.
-	skips(transcript.Record) bool
-	// paired is called for a message that was recorded and came, and surplus for one that was not recorded.
-	paired(want, got message)
-	surplus(message)
+	// otherDir is that of the other side's records, in a recording.ClientView.
+	otherDir() transcript.Dir
+	// playAct plays a record of this side. The errors are those that end the replay.
+	playAct(context.Context, transcript.Record) error
+	// threadOf returns where what is recorded is to come.
+	threadOf(transcript.Record) thread
+	// awaitFirst waits for the other side before the first record is awaited.
+	awaitFirst(context.Context) error
+	// playEarly plays something of this side that was recorded later, since the other side may wait for it, which has
+	// not sent what is pending. some: part of what was recorded with that has come. It reports whether there was
+	// something.
+	playEarly(_ context.Context, pending []message, some bool) (bool, error)
+	// mayThink reports whether the other side may still send what is awaited, however long it has taken.
+	mayThink() bool
+	// skipsRecord reports whether a record of the other side is not awaited.
+	skipsRecord(transcript.Record) bool
+	// notePaired is called for a message that was recorded and came, and surplus for one that was not recorded.
+	notePaired(want, got message)
+	noteSurplus(message)
 }
 
 // player plays one side of a recording.
@@ -74,54 +75,54 @@ type player struct {
 	result Result
 }
 
-// run plays a recording. The errors are those of the recording and of act, and the context's cause.
-func (p *player) run(ctx context.Context, in *recording.ClientView) error {
+// playRecording plays a recording. The errors are those of the recording and of act, and the context's cause.
+func (p *player) playRecording(ctx context.Context, in *recording.ClientView) error {
 	p.in = &ahead{in: in}
 	p.silent, p.lately = map[string]time.Duration{}, map[thread]sort{}
 	began := false
 	for {
-		r, err := p.in.next()
+		r, err := p.in.nextUntaken()
 		if errors.Is(err, io.EOF) {
-			return p.end(ctx, began)
+			return p.compareRest(ctx, began)
 		}
 		if err != nil {
 			return err
 		}
 		if !began && (r.Kind == transcript.Open || r.Kind == transcript.Request) && r.Dir == transcript.Sent {
 			began = true
-			if err := p.side.first(ctx); err != nil {
+			if err := p.side.awaitFirst(ctx); err != nil {
 				return err
 			}
 			p.began = time.Now().Add(-time.Duration(float64(r.At) / max(p.o.Speed, 1e-6)))
 		}
-		if err := p.record(ctx, r); err != nil {
+		if err := p.playRecord(ctx, r); err != nil {
 			return err
 		}
 	}
 }
 
-// record plays a record, or puts it among those that are to come.
-func (p *player) record(ctx context.Context, r transcript.Record) error {
+// playRecord plays a record, or puts it among those that are to come.
+func (p *player) playRecord(ctx context.Context, r transcript.Record) error {
 	p.at = r.At
 	switch {
 	case r.Late || r.Dir == transcript.Noted:
 		return nil
-	case compared(r, p.side.dir()):
-		if p.side.skips(r) {
+	case isCompared(r, p.side.otherDir()):
+		if p.side.skipsRecord(r) {
 			return nil
 		}
-		p.silent[p.side.thread(r).conn] = r.At
+		p.silent[p.side.threadOf(r).conn] = r.At
 		if r.Kind == transcript.Closed { // nothing can come behind it
 			delete(p.silent, r.Conn)
 		}
-		return p.expect(ctx, r)
-	case !played(r, p.side.dir()):
+		return p.expectRecord(ctx, r)
+	case !isPlayed(r, p.side.otherDir()):
 		return nil
 	}
-	if err := p.settle(ctx); err != nil {
+	if err := p.settleBatch(ctx); err != nil {
 		return err
 	}
-	if err := p.pace(ctx, r.At); err != nil {
+	if err := p.paceSend(ctx, r.At); err != nil {
 		return err
 	}
 	r = p.o.Secrets.Restore(r)
@@ -131,30 +132,31 @@ func (p *player) record(ctx context.Context, r transcript.Record) error {
 	if r.Kind == transcript.Closed {
 		return p.hangUp(ctx, r)
 	}
-	p.silent[p.side.thread(r).conn] = r.At
-	return p.side.act(ctx, r)
+	p.silent[p.side.threadOf(r).conn] = r.At
+	return p.side.playAct(ctx, r)
 }
 
-// expect puts a record among those that are to come.
-func (p *player) expect(ctx context.Context, r transcript.Record) error {
-	m := p.rules.read(r)
-	if p.ignores(m) {
+// expectRecord puts a record among those that are to come.
+func (p *player) expectRecord(ctx context.Context, r transcript.Record) error {
+	m := p.rules.decodeRecord(r)
+	if p.ignoresRecord(m) {
 		p.result.Ignored++
 		return nil
 	}
 	p.batch = append(p.batch, m)
-	if p.size += len(r.Bytes); p.side.dir() == transcript.Sent || len(p.batch) >= maxBatch || p.size >= maxBatchBytes {
-		return p.settle(ctx)
+	if p.size += len(r.Bytes); p.side.otherDir() == transcript.Sent || len(p.batch) >= maxBatch ||
+		p.size >= maxBatchBytes {
+		return p.settleBatch(ctx)
 	}
 	return nil
 }
 
-func (p *player) ignores(m message) bool {
-	return m.name != "" && slices.ContainsFunc(p.o.Ignore, func(i Ignore) bool { return i.whole(m.name) })
+func (p *player) ignoresRecord(m message) bool {
+	return m.name != "" && slices.ContainsFunc(p.o.Ignore, func(i Ignore) bool { return i.ignoresWhole(m.name) })
 }
 
-// pace waits until a message is to be sent.
-func (p *player) pace(ctx context.Context, at time.Duration) error {
+// paceSend waits until a message is to be sent.
+func (p *player) paceSend(ctx context.Context, at time.Duration) error {
 	if p.o.Speed <= 0 {
 		return nil
 	}
@@ -174,20 +176,20 @@ func (p *player) hangUp(ctx context.Context, r transcript.Record) error {
 	delete(p.silent, r.Conn)
 	delete(p.lately, thread{conn: r.Conn})
 	if quiet {
-		if err := p.listen(ctx); err != nil {
+		if err := p.awaitUnrecorded(ctx); err != nil {
 			return err
 		}
 	}
-	p.drain(r.Conn, quiet)
-	if err := p.side.act(ctx, r); err != nil {
+	p.drainSurplus(r.Conn, quiet)
+	if err := p.side.playAct(ctx, r); err != nil {
 		return err
 	}
-	p.drain(r.Conn, false)
+	p.drainSurplus(r.Conn, false)
 	return nil
 }
 
-// listen waits for what was not recorded.
-func (p *player) listen(ctx context.Context) error {
+// awaitUnrecorded waits for what was not recorded.
+func (p *player) awaitUnrecorded(ctx context.Context) error {
 	quiet, cancel := deadline.WithLimit(ctx, p.o.Quiet)
 	defer cancel()
 	<-quiet.Done()
@@ -197,54 +199,54 @@ func (p *player) listen(ctx context.Context) error {
 	return nil
 }
 
-// drain removes what has come too much on a recorded connection, and says so if that is a difference.
-func (p *player) drain(conn string, differs bool) {
-	for _, m := range p.came.drain(conn) {
+// drainSurplus removes what has come too much on a recorded connection, and says so if that is a difference.
+func (p *player) drainSurplus(conn string, differs bool) {
+	for _, m := range p.came.drainConn(conn) {
 		switch {
-		case p.ignores(m):
+		case p.ignoresRecord(m):
 		case differs, m.N < p.newest && (m.Kind == transcript.Open || m.Kind == transcript.Request):
-			p.extra(m)
+			p.reportExtra(m)
 		default:
 			if m.Kind != transcript.Closed { // it ends with the replay
 				p.result.Behind++
 			}
-			p.side.surplus(m)
+			p.side.noteSurplus(m)
 		}
 	}
 }
 
-// end compares what is left, and says what has come too much.
-func (p *player) end(ctx context.Context, began bool) error {
-	if err := p.settle(ctx); err != nil {
+// compareRest compares what is left, and says what has come too much.
+func (p *player) compareRest(ctx context.Context, began bool) error {
+	if err := p.settleBatch(ctx); err != nil {
 		return err
 	}
 	if !began {
 		return ErrNothing
 	}
-	if err := p.listen(ctx); err != nil {
+	if err := p.awaitUnrecorded(ctx); err != nil {
 		return err
 	}
-	for _, conn := range p.came.conns() {
+	for _, conn := range p.came.waitingConns() {
 		last, heard := p.silent[conn]
-		p.drain(conn, heard && p.at-last >= p.o.Quiet)
+		p.drainSurplus(conn, heard && p.at-last >= p.o.Quiet)
 	}
 	return nil
 }
 
-// extra says that a message came which was not recorded.
-func (p *player) extra(m message) {
-	p.side.surplus(m)
-	p.differs(Difference{Message: m.title(), Extra: true, came: &m})
+// reportExtra says that a message came which was not recorded.
+func (p *player) reportExtra(m message) {
+	p.side.noteSurplus(m)
+	p.reportDifference(Difference{Message: m.titleFor(), Extra: true, came: &m})
 }
 
-func (p *player) missing(m message) {
-	p.differs(Difference{N: m.N, Message: m.title(), Missing: true, recorded: &m})
+func (p *player) reportMissing(m message) {
+	p.reportDifference(Difference{N: m.N, Message: m.titleFor(), Missing: true, recorded: &m})
 }
 
-func (p *player) differs(d Difference) {
+func (p *player) reportDifference(d Difference) {
 	p.result.Differences++
 	d.ids = p.ids
-	d.Diff, d.Maybe = d.render(), d.maybe()
+	d.Diff, d.Maybe = d.renderDiff(), d.nameMaybe()
 	d.recorded, d.came, d.ids = nil, nil, nil
 	p.o.Differs(d)
 }
@@ -297,8 +299,8 @@ var (
 	ErrNothing = errors.New("there is no connection or request in it")
 )
 
-// defaults fills in the defaults.
-func (o *Options) defaults() {
+// setDefaults fills in the defaults.
+func (o *Options) setDefaults() {
 	if o.Within <= 0 {
 		o.Within = 10 * time.Second
 	}
@@ -324,7 +326,7 @@ var (
 // Restore puts the secrets of the target where secrets were removed from a record: the one of the same name, or the
 // only one that the target has.
 func (s Secrets) Restore(r transcript.Record) transcript.Record {
-	if sendable(r) == nil || len(s.All) == 0 {
+	if isSendable(r) == nil || len(s.All) == 0 {
 		return r
 	}
 	only := ""
@@ -362,7 +364,7 @@ func (s Secrets) Restore(r transcript.Record) transcript.Record {
 
 // Sendable says why a record cannot be sent; nil if it can.
 func Sendable(r transcript.Record) error {
-	if err := sendable(r); err != nil {
+	if err := isSendable(r); err != nil {
 		return err
 	}
 	if r.Cut > 0 {
@@ -371,7 +373,7 @@ func Sendable(r transcript.Record) error {
 	return nil
 }
 
-func sendable(r transcript.Record) error {
+func isSendable(r transcript.Record) error {
 	if bytes.Contains(r.Bytes, []byte(transcript.Blank)) || strings.Contains(r.Label, transcript.Blank) {
 		return fmt.Errorf("record %d cannot be sent: a secret was removed from it (name a profile that has it)", r.N)
 	}

@@ -31,8 +31,8 @@ type rules struct {
 	from messages.Side // who sends what is compared
 }
 
-// read decodes a record of the other side.
-func (r rules) read(one transcript.Record) message { return r.readFrom(one, r.from) }
+// decodeRecord decodes a record of the other side.
+func (r rules) decodeRecord(one transcript.Record) message { return r.readFrom(one, r.from) }
 
 func (r rules) readFrom(one transcript.Record, from messages.Side) message {
 	m := message{Record: one, sort: sort{kind: one.Kind}, set: r.set}
@@ -57,16 +57,16 @@ func (r rules) readFrom(one transcript.Record, from messages.Side) message {
 	return m
 }
 
-// repeats reports whether the number of such messages depends on a model.
-func (m message) repeats() bool { return m.rule != nil && m.rule.Repeats }
+// mayRepeat reports whether the number of such messages depends on a model.
+func (m message) mayRepeat() bool { return m.rule != nil && m.rule.Repeats }
 
-// title names a message for people.
-func (m message) title() string {
+// titleFor names a message for people.
+func (m message) titleFor() string {
 	what := string(m.Kind)
 	if m.Kind == transcript.Request || m.Kind == transcript.Open {
 		what = placeOf(m.Record)
 	}
-	return shown(strings.Join(strings.Fields(m.Conn+" "+what+" "+m.name), " "))
+	return showValue(strings.Join(strings.Fields(m.Conn+" "+what+" "+m.name), " "))
 }
 
 // placeOf is the method and path of a request or opening, without host and query.
@@ -80,22 +80,22 @@ func placeOf(r transcript.Record) string {
 	return strings.TrimSpace(method + " " + at)
 }
 
-// outgoing returns what this side sends in place of a recorded message: ids that the other side has drawn are renewed.
-// It notes the ids that this side has drawn.
-func (i *ids) outgoing(m message) []byte {
+// outgoingMessage returns what this side sends in place of a recorded message: ids that the other side has drawn are
+// renewed. It notes the ids that this side has drawn.
+func (i *ids) outgoingMessage(m message) []byte {
 	b, sent := m.Bytes, m.value
 	if m.json {
-		v, changed := i.renewed(m.set, m.value, m.rule.Node(), nil)
+		v, changed := i.renewBySchema(m.set, m.value, m.rule.Node(), nil)
 		if changed {
 			if again, err := wjson.Encode(v); err == nil {
 				b, sent = again, v
 			}
 		}
 	}
-	b = i.renew(b)
+	b = i.renewText(b)
 	if m.json {
 		i.oursIn(b)
-		i.says(sent)
+		i.noteSentTexts(sent)
 	}
 	return b
 }
@@ -112,36 +112,36 @@ func ruledScope(set *messages.Set, n *messages.Node, path []string) (scope strin
 	return scopeOf(name), true
 }
 
-// renewed renews the ids that only a schema shows, and notes those of this side.
-func (i *ids) renewed(set *messages.Set, v any, n *messages.Node, path []string) (_ any, changed bool) {
+// renewBySchema renews the ids that only a schema shows, and notes those of this side.
+func (i *ids) renewBySchema(set *messages.Set, v any, n *messages.Node, path []string) (_ any, changed bool) {
 	switch v := v.(type) {
 	case wjson.Object:
 		out := wjson.Object{}
 		for member, of := range v {
-			again, did := i.renewed(set, of, n.Member(member), append(path, member))
+			again, did := i.renewBySchema(set, of, n.Member(member), append(path, member))
 			out[member], changed = again, changed || did
 		}
 		return out, changed
 	case []any:
 		out := make([]any, len(v))
 		for at, of := range v {
-			again, did := i.renewed(set, of, n.Item(), path)
+			again, did := i.renewBySchema(set, of, n.Item(), path)
 			out[at], changed = again, changed || did
 		}
 		return out, changed
 	}
 	scope, is := ruledScope(set, n, path)
 	text, ok := idText(v)
-	if !is || !ok || unmistakable(text) {
+	if !is || !ok || isSurelyID(text) {
 		return v, false
 	}
-	if now, known := i.now[key(scope, text)]; known && (scope != "message" || path[len(path)-1] != "id") {
+	if now, known := i.now[idKey(scope, text)]; known && (scope != "message" || path[len(path)-1] != "id") {
 		if _, number := v.(wjson.Number); number {
 			return wjson.Number(now), now != text
 		}
 		return now, now != text
 	}
-	i.ours(scope, text)
+	i.noteSentID(scope, text)
 	return v, false
 }
 
@@ -156,27 +156,27 @@ func idText(v any) (string, bool) {
 	return "", false
 }
 
-// path renews the ids in a path with its query: words that are ids, whole values of the query, and what stands behind
-// the name of its kind, as in /session/1.
-func (i *ids) path(recorded string) string {
+// renewPath renews the ids in a path with its query: words that are ids, whole values of the query, and what stands
+// behind the name of its kind, as in /session/1.
+func (i *ids) renewPath(recorded string) string {
 	at, query, asks := strings.Cut(recorded, "?")
 	places := strings.Split(at, "/")
 	for n, place := range places[1:] {
-		if plain, err := url.PathUnescape(place); err == nil && !unmistakable(plain) {
-			if now, known := i.now[key(scopeOf(strings.TrimSuffix(places[n], "s")+"id"), plain)]; known {
+		if plain, err := url.PathUnescape(place); err == nil && !isSurelyID(plain) {
+			if now, known := i.now[idKey(scopeOf(strings.TrimSuffix(places[n], "s")+"id"), plain)]; known {
 				places[n+1] = url.PathEscape(now)
 			}
 		}
 	}
-	at = string(i.renew([]byte(strings.Join(places, "/"))))
+	at = string(i.renewText([]byte(strings.Join(places, "/"))))
 	if !asks {
 		return at
 	}
-	all := strings.Split(string(i.renew([]byte(query))), "&")
+	all := strings.Split(string(i.renewText([]byte(query))), "&")
 	for n, one := range all {
 		name, value, _ := strings.Cut(one, "=")
 		if plain, err := url.QueryUnescape(value); err == nil {
-			if now, known := i.now[key(scopeOf(name), plain)]; known && !unmistakable(plain) {
+			if now, known := i.now[idKey(scopeOf(name), plain)]; known && !isSurelyID(plain) {
 				all[n] = name + "=" + url.QueryEscape(now)
 			}
 		}
@@ -184,11 +184,11 @@ func (i *ids) path(recorded string) string {
 	return at + "?" + strings.Join(all, "&")
 }
 
-// queries reports whether two queries are the same but for ids.
-func (i *ids) queries(want, got string) bool {
+// compareQueries reports whether two queries are the same but for ids.
+func (i *ids) compareQueries(want, got string) bool {
 	if want == got {
 		return true
 	}
-	_, renewed, _ := strings.Cut(i.path("?"+want), "?")
-	return renewed == got || i.texts(want, got)
+	_, renewed, _ := strings.Cut(i.renewPath("?"+want), "?")
+	return renewed == got || i.compareTexts(want, got)
 }

@@ -51,7 +51,7 @@ func TestRules(t *testing.T) {
 		r := rules{set: messages.For(c.protocol), from: messages.Server}
 		two := comparison{ids: newIDs(), kind: "x", exact: c.words}
 		var all []string
-		for _, d := range two.messages(r.read(frame(c.recorded)), r.read(frame(c.came))) {
+		for _, d := range two.compareMessages(r.decodeRecord(frame(c.recorded)), r.decodeRecord(frame(c.came))) {
 			all = append(all, fmt.Sprintf("%s %s %s", d.At, d.Recorded, d.Came))
 		}
 		if diff := cmp.Diff(c.want, strings.Join(all, "\n")); diff != "" {
@@ -67,16 +67,16 @@ func TestCounters(t *testing.T) {
 		recorded, came string
 		same           bool
 	}{{"1", "2", true}, {"2", "3", true}, {"1", "2", true}, {"2", "2", false}, {"3", "3", false}, {"4", "4", true}} {
-		if got := i.same("sessionid", row.recorded, row.came, true); got != row.same {
+		if got := i.sameID("sessionid", row.recorded, row.came, true); got != row.same {
 			t.Errorf("%s, %s: %v", row.recorded, row.came, got)
 		}
 	}
 	r := rules{set: messages.For("session-chat"), from: messages.Server}
-	out := i.outgoing(r.readFrom(frame(`{"type":"chat","session_id":"1","content":"1"}`), messages.Client))
+	out := i.outgoingMessage(r.readFrom(frame(`{"type":"chat","session_id":"1","content":"1"}`), messages.Client))
 	if got := string(out); got != `{"content":"1","session_id":"2","type":"chat"}` {
 		t.Error(got)
 	}
-	if got := i.path("/x?session_id=2&n=2"); got != "/x?session_id=3&n=2" {
+	if got := i.renewPath("/x?session_id=2&n=2"); got != "/x?session_id=3&n=2" {
 		t.Error(got)
 	}
 }
@@ -84,13 +84,13 @@ func TestCounters(t *testing.T) {
 // TestTry checks that what was learnt on trial is forgotten, and nothing else.
 func TestTry(t *testing.T) {
 	i := newIDs()
-	i.same("a", "1", "2", true)
-	i.try(func() {
-		if !i.same("a", "3", "4", true) {
+	i.sameID("a", "1", "2", true)
+	i.tryForgetting(func() {
+		if !i.sameID("a", "3", "4", true) {
 			t.Error("it learns nothing on trial")
 		}
 	})
-	if len(i.now) != 1 || len(i.then) != 1 || len(i.oldest.keys) != 1 || !i.same("a", "3", "5", true) {
+	if len(i.now) != 1 || len(i.then) != 1 || len(i.oldest.keys) != 1 || !i.sameID("a", "3", "5", true) {
 		t.Errorf("%v", i.now)
 	}
 }
@@ -99,14 +99,14 @@ func TestTry(t *testing.T) {
 func TestOurs(t *testing.T) {
 	r := rules{set: messages.For("session-chat"), from: messages.Server}
 	i := newIDs()
-	i.outgoing(r.readFrom(frame(`{"type":"chat","agent_id":"red","session_id":"s-A1B2C3D4E5"}`), messages.Client))
+	i.outgoingMessage(r.readFrom(frame(`{"type":"chat","agent_id":"red","session_id":"s-A1B2C3D4E5"}`), messages.Client))
 	for _, row := range []struct {
 		recorded, came string
 		same           bool
 	}{{"s-A1B2C3D4E5", "s-A1B2C3D4E5", true}, {"s-A1B2C3D4E5", "s-F1B2C3D4E5", false}, // it is ours, and was repeated
 		{"s-B1B2C3D4E5", "s-A1B2C3D4E5", false}, {"s-B1B2C3D4E5", "red", false}, // it is not the server's
 		{"s-B1B2C3D4E5", "s-C1B2C3D4E5", true}} {
-		if got := i.same("sessionid", row.recorded, row.came, true); got != row.same {
+		if got := i.sameID("sessionid", row.recorded, row.came, true); got != row.same {
 			t.Errorf("%s, %s: %v", row.recorded, row.came, got)
 		}
 	}
@@ -115,20 +115,20 @@ func TestOurs(t *testing.T) {
 // TestShown checks how a difference is shown.
 func TestShown(t *testing.T) {
 	var r rules
-	recorded := r.read(frame(`{"type":"list","of":{"red":{"id":"a","n":1},"a":1,"b":2,"c":3},"all":[1,2]}`))
-	came := r.read(frame(`{"type":"list","of":{"red":{"id":"b"},"a":1,"b":2,"c":3,"d":4},"all":[1,2,3]}`))
+	recorded := r.decodeRecord(frame(`{"type":"list","of":{"red":{"id":"a","n":1},"a":1,"b":2,"c":3},"all":[1,2]}`))
+	came := r.decodeRecord(frame(`{"type":"list","of":{"red":{"id":"b"},"a":1,"b":2,"c":3,"d":4},"all":[1,2,3]}`))
 	p := &player{ids: newIDs(), side: &client{Caller: &Caller{}}, rules: r}
 	var all []string
 	p.o.Differs = func(d Difference) { all = append(all, d.String()) }
-	p.compare(recorded, came)
-	p.missing(recorded)
-	p.extra(came)
-	p.unsent(recorded, "its connection is not open")
+	p.comparePair(recorded, came)
+	p.reportMissing(recorded)
+	p.reportExtra(came)
+	p.reportUnsent(recorded, "its connection is not open")
 	refused := recorded
 	refused.Record = transcript.Record{N: 5, Conn: "A", Kind: transcript.Response, Status: 200}
 	wrong := refused
 	wrong.Status = 404
-	p.compare(refused, wrong)
+	p.comparePair(refused, wrong)
 	want := `A frame list (record 3) at /all/2, /of/d, /of/red/id, and 1 more
     {
       "all": [

@@ -59,7 +59,7 @@ func Serve(ctx context.Context, in *recording.Reader, o Options) (Result, error)
 	if o.Ready != nil {
 		o.Ready(web.url)
 	}
-	return s.serve(ctx, in, web)
+	return s.serveClient(ctx, in, web)
 }
 
 // ServeLines plays the server of a recording that was made over stdio: the client writes to in, and reads from out.
@@ -67,30 +67,30 @@ func Serve(ctx context.Context, in *recording.Reader, o Options) (Result, error)
 // under way then is left behind.
 func ServeLines(ctx context.Context, rec *recording.Reader, in io.Reader, out io.Writer, o Options) (Result, error) {
 	s := newServer(o)
-	return s.serve(ctx, rec, newLines(s, in, out))
+	return s.serveClient(ctx, rec, newLines(s, in, out))
 }
 
 func newServer(o Options) *server {
-	o.defaults()
+	o.setDefaults()
 	p := &player{o: o, ids: newIDs(), rules: rules{set: o.Messages, from: messages.Client}}
-	p.came = newWaiting(transcript.Sent, p.rules.read)
+	p.came = newWaiting(transcript.Sent, p.rules.decodeRecord)
 	s := &server{player: p, marks: map[int]int{}, spoke: map[string]bool{}, here: make(chan struct{})}
 	p.side = s
 	return s
 }
 
-func (s *server) serve(ctx context.Context, in *recording.Reader, at door) (Result, error) {
+func (s *server) serveClient(ctx context.Context, in *recording.Reader, at door) (Result, error) {
 	s.door = at
 	defer at.close()
-	defer s.came.close()
-	err := s.run(ctx, recording.NewClientView(in))
+	defer s.came.stopWaiting()
+	err := s.playRecording(ctx, recording.NewClientView(in))
 	return s.result, err
 }
 
-func (s *server) dir() transcript.Dir { return transcript.Sent }
+func (s *server) otherDir() transcript.Dir { return transcript.Sent }
 
-// first waits until the client has come.
-func (s *server) first(ctx context.Context) error {
+// awaitFirst waits until the client has come.
+func (s *server) awaitFirst(ctx context.Context) error {
 	select {
 	case <-s.here:
 		return nil
@@ -99,18 +99,18 @@ func (s *server) first(ctx context.Context) error {
 	}
 }
 
-// asked takes an opening or request of the client, and returns its number.
-func (s *server) asked(r transcript.Record, known func(n int)) {
+// takeRequest takes an opening or request of the client, and returns its number.
+func (s *server) takeRequest(r transcript.Record, known func(n int)) {
 	s.come.Do(func() { close(s.here) })
-	r.Dir, r.N = transcript.Sent, s.came.number()
+	r.Dir, r.N = transcript.Sent, s.came.numberRecord()
 	known(r.N)
-	s.came.put(askedIn(r), r)
+	s.came.putRecord(askedIn(r), r)
 }
 
-// said takes a message on a connection, of which conn is the recorded name.
-func (s *server) said(conn string, r transcript.Record) {
-	r.Conn, r.Dir, r.N = conn, transcript.Sent, s.came.number()
-	s.came.put(thread{conn: conn}, r)
+// takeMessage takes a message on a connection, of which conn is the recorded name.
+func (s *server) takeMessage(conn string, r transcript.Record) {
+	r.Conn, r.Dir, r.N = conn, transcript.Sent, s.came.numberRecord()
+	s.came.putRecord(thread{conn: conn}, r)
 }
 
 // askedIn is the thread of an opening or request: the order counts among those to one place. A GET may open a stream
@@ -123,34 +123,34 @@ func askedIn(r transcript.Record) thread {
 	return thread{place: at}
 }
 
-func (s *server) thread(r transcript.Record) thread {
+func (s *server) threadOf(r transcript.Record) thread {
 	if r.Dir == transcript.Sent && (r.Kind == transcript.Open || r.Kind == transcript.Request) {
 		return askedIn(r)
 	}
 	return thread{conn: r.Conn}
 }
 
-func (s *server) thinks() bool { return s.o.Thinks && s.door.open() }
+func (s *server) mayThink() bool { return s.o.Thinks && s.door.open() }
 
-// skips reports whether a record of the client is not awaited: when it leaves is its own affair, and what browsers ask
-// by themselves is answered by the door.
-func (s *server) skips(r transcript.Record) bool {
+// skipsRecord reports whether a record of the client is not awaited: when it leaves is its own affair, and what
+// browsers ask by themselves is answered by the door.
+func (s *server) skipsRecord(r transcript.Record) bool {
 	return r.Kind == transcript.Closed || r.Kind == transcript.Request && strings.HasPrefix(r.Label, "OPTIONS ")
 }
 
-// early plays the next message of the server: a client that waits for it was recorded not to wait.
-func (s *server) early(ctx context.Context, pending []message, some bool) (bool, error) {
+// playEarly plays the next message of the server: a client that waits for it was recorded not to wait.
+func (s *server) playEarly(ctx context.Context, pending []message, some bool) (bool, error) {
 	held := map[string]bool{} // connections on which something else has to come first
 	asks := false             // what follows is behind something more that the client has to do
-	r, ok := s.in.take(func(r transcript.Record) bool {
-		asks = asks || compared(r, s.dir()) && !s.skips(r)
+	r, ok := s.in.takeFirst(func(r transcript.Record) bool {
+		asks = asks || isCompared(r, s.otherDir()) && !s.skipsRecord(r)
 		if r.Kind == transcript.Stream || r.Kind == transcript.Frame {
-			held[r.Conn] = held[r.Conn] || asks || !some && (s.spoke[r.Conn] || repeats(r, pending))
+			held[r.Conn] = held[r.Conn] || asks || !some && (s.spoke[r.Conn] || repeatsText(r, pending))
 		}
 		if held[r.Conn] {
 			return false
 		}
-		if r.Late || r.Cut > 0 || !played(r, transcript.Sent) || r.Kind == transcript.Closed {
+		if r.Late || r.Cut > 0 || !isPlayed(r, transcript.Sent) || r.Kind == transcript.Closed {
 			return false
 		}
 		_, asked := s.marks[r.Reply]
@@ -159,10 +159,10 @@ func (s *server) early(ctx context.Context, pending []message, some bool) (bool,
 	if !ok || bytes.Contains(r.Bytes, []byte(transcript.Blank)) {
 		return false, nil
 	}
-	return true, s.act(ctx, r)
+	return true, s.playAct(ctx, r)
 }
 
-func (s *server) paired(want, got message) {
+func (s *server) notePaired(want, got message) {
 	if want.Kind == transcript.Open || want.Kind == transcript.Request {
 		s.marks[want.N] = got.N
 		if len(s.marks) > 2*maxMarks {
@@ -171,13 +171,13 @@ func (s *server) paired(want, got message) {
 	}
 }
 
-func (s *server) surplus(m message) {
+func (s *server) noteSurplus(m message) {
 	if m.Kind == transcript.Open || m.Kind == transcript.Request {
 		s.door.refuse(m.N)
 	}
 }
 
-func (s *server) act(ctx context.Context, r transcript.Record) error {
+func (s *server) playAct(ctx context.Context, r transcript.Record) error {
 	switch r.Kind {
 	case transcript.Open, transcript.Response, transcript.Failure:
 		asked, known := s.marks[r.Reply]
@@ -189,7 +189,7 @@ func (s *server) act(ctx context.Context, r transcript.Record) error {
 		}
 		s.result.Sent++
 		delete(s.marks, r.Reply)
-		s.door.decide(asked, r.Conn, r, s.ids.outgoing(s.rules.readFrom(r, messages.Server)))
+		s.door.decide(asked, r.Conn, r, s.ids.outgoingMessage(s.rules.readFrom(r, messages.Server)))
 		return nil
 	case transcript.Closed:
 		s.door.end(r.Conn, r.Status, reasonOf(r.Label), strings.Contains(r.Label, "broke off"))
@@ -200,13 +200,13 @@ func (s *server) act(ctx context.Context, r transcript.Record) error {
 	limited, cancel := deadline.WithLimit(ctx, s.o.Within)
 	defer cancel()
 	s.result.Sent++
-	switch err := s.door.send(limited, r.Conn, r, s.ids.outgoing(m)); {
+	switch err := s.door.send(limited, r.Conn, r, s.ids.outgoingMessage(m)); {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(err, context.DeadlineExceeded):
-		s.unsent(m, fmt.Sprintf("the client has not read for %s", s.o.Within))
+		s.reportUnsent(m, fmt.Sprintf("the client has not read for %s", s.o.Within))
 	case err != nil:
-		s.unsent(m, err.Error())
+		s.reportUnsent(m, err.Error())
 	}
 	return nil
 }
@@ -232,8 +232,9 @@ var errNotOpen = errors.New("its connection is not open")
 // stdioPlace is how the opening of a connection over stdio is recorded.
 const stdioPlace = stdio.Name
 
-// repeats reports whether a message of the server has a text of one that the client has not sent yet: it may answer it.
-func repeats(r transcript.Record, pending []message) bool {
+// repeatsText reports whether a message of the server has a text of one that the client has not sent yet: it may answer
+// it.
+func repeatsText(r transcript.Record, pending []message) bool {
 	for _, m := range pending {
 		if !m.json {
 			return true // nothing is known of it
@@ -284,7 +285,7 @@ func (l *lines) open() bool {
 // newLines begins with the client's opening: it has started this process.
 func newLines(s *server, in io.Reader, out io.Writer) *lines {
 	l := &lines{s: s, in: in, out: out}
-	s.asked(transcript.Record{Kind: transcript.Open, Label: stdioPlace}, func(int) {})
+	s.takeRequest(transcript.Record{Kind: transcript.Open, Label: stdioPlace}, func(int) {})
 	return l
 }
 
@@ -297,33 +298,33 @@ func (l *lines) decide(_ int, conn string, r transcript.Record, _ []byte) {
 	l.conn = conn
 	l.mu.Unlock()
 	if first {
-		go l.read()
+		go l.readLines()
 	}
 }
 
 func (l *lines) refuse(int) {}
 
-// state returns the connection that is open, and whether the replay is over.
-func (l *lines) state() (conn string, over bool) {
+// openConn returns the connection that is open, and whether the replay is over.
+func (l *lines) openConn() (conn string, over bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.conn, l.over
 }
 
-// read reads lines until stdin ends. Each is of the connection that is open.
-func (l *lines) read() {
+// readLines reads lines until stdin ends. Each is of the connection that is open.
+func (l *lines) readLines() {
 	in := bufio.NewScanner(l.in)
 	in.Buffer(make([]byte, 64<<10), maxMessage)
 	for in.Scan() {
-		conn, over := l.state()
+		conn, over := l.openConn()
 		if over {
 			return
 		}
-		l.s.said(conn, transcript.Record{Kind: transcript.Frame, Type: "text", Bytes: bytes.Clone(in.Bytes())})
+		l.s.takeMessage(conn, transcript.Record{Kind: transcript.Frame, Type: "text", Bytes: bytes.Clone(in.Bytes())})
 	}
 	if errors.Is(in.Err(), bufio.ErrTooLong) {
-		conn, _ := l.state()
-		l.s.said(conn, transcript.Record{Kind: transcript.Failure,
+		conn, _ := l.openConn()
+		l.s.takeMessage(conn, transcript.Record{Kind: transcript.Failure,
 			Bytes: fmt.Appendf(nil, "a line of more than %d bytes; nothing is read behind it", maxMessage)})
 	}
 }

@@ -9,12 +9,12 @@ import (
 	"parley/transport/transcript"
 )
 
-// settle waits for what the batch says is to come, compares it, and empties the batch.
-func (p *player) settle(ctx context.Context) error {
+// settleBatch waits for what the batch says is to come, compares it, and empties the batch.
+func (p *player) settleBatch(ctx context.Context) error {
 	var order []thread
 	of := map[thread][]message{}
 	for _, m := range p.batch {
-		key := p.side.thread(m.Record)
+		key := p.side.threadOf(m.Record)
 		if of[key] == nil {
 			order = append(order, key)
 		}
@@ -24,59 +24,59 @@ func (p *player) settle(ctx context.Context) error {
 	for _, key := range order {
 		if key.place != "" {
 			for _, want := range of[key] {
-				if err := p.asked(ctx, key, want, of); err != nil {
+				if err := p.awaitRequest(ctx, key, want, of); err != nil {
 					return err
 				}
 			}
 			continue
 		}
-		came, whole, err := p.await(ctx, key, of[key])
+		came, whole, err := p.awaitThread(ctx, key, of[key])
 		if err != nil {
 			return err
 		}
-		p.pair(key, of[key], came)
+		p.pairMessages(key, of[key], came)
 		if !whole {
-			p.unblock(of)
+			p.answerUnasked(of)
 		}
 	}
 	return nil
 }
 
-// unblock answers what the other side has asked and was not recorded to ask now: it may wait for that.
-func (p *player) unblock(wanted map[thread][]message) {
-	for _, key := range p.came.places() {
+// answerUnasked answers what the other side has asked and was not recorded to ask now: it may wait for that.
+func (p *player) answerUnasked(wanted map[thread][]message) {
+	for _, key := range p.came.waitingThreads() {
 		if wanted[key] != nil {
 			continue
 		}
-		all, _ := p.came.look(key)
+		all, _ := p.came.lookAt(key)
 		for _, m := range all {
-			p.extra(m)
+			p.reportExtra(m)
 		}
-		p.came.take(key, len(all))
+		p.came.removeFirst(key, len(all))
 	}
 }
 
-// asked waits for an opening or request, and compares it. The order of those to one place does not count, since they
-// come on connections of their own: of several the one that is most like what was recorded is taken.
-func (p *player) asked(ctx context.Context, key thread, want message, all map[thread][]message) error {
-	limit, grace := deadline.In(p.patience()), deadline.In(p.o.Quiet)
+// awaitRequest waits for an opening or request, and compares it. The order of those to one place does not count, since
+// they come on connections of their own: of several the one that is most like what was recorded is taken.
+func (p *player) awaitRequest(ctx context.Context, key thread, want message, all map[thread][]message) error {
+	limit, grace := deadline.In(p.waitLimit()), deadline.In(p.o.Quiet)
 	stuck := false
 	for {
-		came, changed := p.came.look(key)
-		best, places := p.nearest(want, came)
+		came, changed := p.came.lookAt(key)
+		best, places := p.nearestMessage(want, came)
 		if best >= 0 && (places == 0 || grace.Over()) {
 			p.tired = false
-			p.compare(want, came[best])
+			p.comparePair(want, came[best])
 			p.came.takeOne(key, best)
 			return nil
 		}
-		if limit.Over() && p.side.thinks() {
-			limit = deadline.In(p.patience())
+		if limit.Over() && p.side.mayThink() {
+			limit = deadline.In(p.waitLimit())
 		}
 		if limit.Over() {
 			p.tired = len(came) == 0
-			p.missing(want)
-			p.unblock(all)
+			p.reportMissing(want)
+			p.answerUnasked(all)
 			return nil
 		}
 		next := limit
@@ -84,14 +84,14 @@ func (p *player) asked(ctx context.Context, key thread, want message, all map[th
 			next = grace
 		}
 		if best < 0 && !stuck && grace.Over() {
-			early, err := p.early(ctx, []message{want}, false)
+			early, err := p.playEarlier(ctx, []message{want}, false)
 			if err != nil {
 				return err
 			}
 			grace, stuck = deadline.In(p.o.Quiet), !early
 			continue
 		}
-		if err := wait(ctx, changed, next); err != nil {
+		if err := waitForChange(ctx, changed, next); err != nil {
 			return err
 		}
 	}
@@ -100,15 +100,16 @@ func (p *player) asked(ctx context.Context, key thread, want message, all map[th
 // maxLike bounds the messages of which the one that is most like another is sought.
 const maxLike = 64
 
-// nearest returns the index of the message that is most like another, and at how many places it differs; -1 for none.
-func (p *player) nearest(want message, came []message) (best, places int) {
+// nearestMessage returns the index of the message that is most like another, and at how many places it differs; -1 for
+// none.
+func (p *player) nearestMessage(want message, came []message) (best, places int) {
 	best = -1
 	for i, m := range came[:min(len(came), maxLike)] {
 		if m.sort != want.sort {
 			continue
 		}
 		c := comparison{ids: p.ids, ignore: p.o.Ignore, kind: want.name, exact: p.o.Words}
-		p.ids.try(func() { c.messages(want, m) })
+		p.ids.tryForgetting(func() { c.compareMessages(want, m) })
 		if best < 0 || len(c.found) < places {
 			best, places = i, len(c.found)
 		}
@@ -116,8 +117,8 @@ func (p *player) nearest(want message, came []message) (best, places int) {
 	return best, places
 }
 
-// wait waits for a change, or a deadline.
-func wait(ctx context.Context, changed <-chan struct{}, until deadline.Deadline) error {
+// waitForChange waits for a change, or a deadline.
+func waitForChange(ctx context.Context, changed <-chan struct{}, until deadline.Deadline) error {
 	rung := make(chan struct{})
 	stop := until.AfterFunc(func() { close(rung) })
 	defer stop()
@@ -130,17 +131,17 @@ func wait(ctx context.Context, changed <-chan struct{}, until deadline.Deadline)
 	return nil
 }
 
-// await waits until all that is wanted of a thread has come, in its order but not necessarily alone, or until nothing
-// has come for the limit. It returns what has come, and whether that is all.
-func (p *player) await(ctx context.Context, key thread, want []message) (_ []message, whole bool, _ error) {
-	limit := deadline.In(p.patience())
-	want = p.needed(want)
+// awaitThread waits until all that is wanted of a thread has come, in its order but not necessarily alone, or until
+// nothing has come for the limit. It returns what has come, and whether that is all.
+func (p *player) awaitThread(ctx context.Context, key thread, want []message) (_ []message, whole bool, _ error) {
+	limit := deadline.In(p.waitLimit())
+	want = p.neededMessages(want)
 	found := 0 // of want, within the first seen of what came
 	grace := deadline.In(p.o.Quiet)
 	for seen, stuck := 0, false; ; {
-		came, changed := p.came.look(key)
+		came, changed := p.came.lookAt(key)
 		if len(came) > seen {
-			limit = deadline.In(p.patience())
+			limit = deadline.In(p.waitLimit())
 		}
 		for ; seen < len(came) && found < len(want); seen++ {
 			if came[seen].sort == want[found].sort {
@@ -150,11 +151,11 @@ func (p *player) await(ctx context.Context, key thread, want []message) (_ []mes
 		if len(came) > 0 {
 			p.tired = false
 		}
-		if found == len(want) || over(key, came) || len(came) >= maxWaiting {
+		if found == len(want) || threadIsOver(key, came) || len(came) >= maxWaiting {
 			return came, found == len(want), nil
 		}
-		if limit.Over() && p.side.thinks() {
-			limit = deadline.In(p.patience())
+		if limit.Over() && p.side.mayThink() {
+			limit = deadline.In(p.waitLimit())
 		}
 		if limit.Over() {
 			p.tired = len(came) == 0
@@ -163,7 +164,7 @@ func (p *player) await(ctx context.Context, key thread, want []message) (_ []mes
 		next := limit
 		if !stuck {
 			if grace.Over() {
-				early, err := p.early(ctx, want[found:], found > 0)
+				early, err := p.playEarlier(ctx, want[found:], found > 0)
 				if err != nil {
 					return nil, false, err
 				}
@@ -172,23 +173,23 @@ func (p *player) await(ctx context.Context, key thread, want []message) (_ []mes
 			}
 			next = grace
 		}
-		if err := wait(ctx, changed, next); err != nil {
+		if err := waitForChange(ctx, changed, next); err != nil {
 			return nil, false, err
 		}
 	}
 }
 
-// patience is how long to wait. Once nothing at all has come for the limit, the other side has probably gone, and gets
+// waitLimit is how long to wait. Once nothing at all has come for the limit, the other side has probably gone, and gets
 // less time until something comes.
-func (p *player) patience() time.Duration {
+func (p *player) waitLimit() time.Duration {
 	if p.tired {
 		return min(p.o.Quiet, p.o.Within)
 	}
 	return p.o.Within
 }
 
-// over reports whether nothing more can come in a thread: the connection has ended, or the request is answered.
-func over(key thread, came []message) bool {
+// threadIsOver reports whether nothing more can come in a thread: the connection has ended, or the request is answered.
+func threadIsOver(key thread, came []message) bool {
 	if len(came) == 0 || key.place != "" {
 		return false
 	}
@@ -197,57 +198,58 @@ func over(key thread, came []message) bool {
 		key.reply != 0 && (last == transcript.Response || last == transcript.Open)
 }
 
-// needed returns what has to come: of messages in a row whose number depends on a model, one.
-func (p *player) needed(want []message) []message {
+// neededMessages returns what has to come: of messages in a row whose number depends on a model, one.
+func (p *player) neededMessages(want []message) []message {
 	if p.o.Words {
 		return want
 	}
 	var out []message
 	for _, m := range want {
-		if n := len(out); n == 0 || !m.repeats() || out[n-1].sort != m.sort {
+		if n := len(out); n == 0 || !m.mayRepeat() || out[n-1].sort != m.sort {
 			out = append(out, m)
 		}
 	}
 	return out
 }
 
-// pair compares what was recorded of a thread with what has come. Of all ways to pair messages of the same sort in
-// their order, it takes one with the most pairs. What came behind the last pair stays, since it may be recorded later.
-func (p *player) pair(key thread, want, came []message) {
+// pairMessages compares what was recorded of a thread with what has come. Of all ways to pair messages of the same sort
+// in their order, it takes one with the most pairs. What came behind the last pair stays, since it may be recorded
+// later.
+func (p *player) pairMessages(key thread, want, came []message) {
 	paired := map[sort]bool{}
 	extra := func(m message) {
-		if p.ignores(m) || !p.o.Words && m.repeats() && (m.sort == p.lately[key] || recordedToo(want, m)) {
-			p.side.surplus(m)
+		if p.ignoresRecord(m) || !p.o.Words && m.mayRepeat() && (m.sort == p.lately[key] || recordedToo(want, m)) {
+			p.side.noteSurplus(m)
 			return
 		}
-		p.extra(m)
-		if m.repeats() {
+		p.reportExtra(m)
+		if m.mayRepeat() {
 			p.lately[key] = m.sort // once is enough
 		}
 	}
 	missing := func(m message) {
-		if p.o.Words || !m.repeats() || !paired[m.sort] && !cameToo(came, m) {
-			p.missing(m)
+		if p.o.Words || !m.mayRepeat() || !paired[m.sort] && !cameToo(came, m) {
+			p.reportMissing(m)
 		}
 	}
-	took := walk(longest(want, came), want, came, missing, extra, func(w, c message) {
+	took := walkPairs(longestPairs(want, came), want, came, missing, extra, func(w, c message) {
 		paired[w.sort] = true
-		p.compare(w, c)
+		p.comparePair(w, c)
 	})
-	for !p.o.Words && took < len(came) && took > 0 && came[took].repeats() && came[took].sort == came[took-1].sort {
+	for !p.o.Words && took < len(came) && took > 0 && came[took].mayRepeat() && came[took].sort == came[took-1].sort {
 		took++ // more of what was recorded
 	}
-	if last := want[len(want)-1]; key.reply == 0 && last.repeats() {
+	if last := want[len(want)-1]; key.reply == 0 && last.mayRepeat() {
 		p.lately[key] = last.sort
 	} else {
 		delete(p.lately, key)
 	}
-	p.came.take(key, took)
+	p.came.removeFirst(key, took)
 }
 
-// walk calls both for each pair, and missing and extra for what stands between and behind them of want, and before
+// walkPairs calls both for each pair, and missing and extra for what stands between and behind them of want, and before
 // the last pair of came. It returns how many of came it has passed.
-func walk(pairs [][2]int, want, came []message, missing, extra func(message), both func(want, came message)) int {
+func walkPairs(pairs [][2]int, want, came []message, missing, extra func(message), both func(want, came message)) int {
 	recorded, took := 0, 0
 	for _, two := range pairs {
 		for ; recorded < two[0]; recorded++ {
@@ -271,28 +273,28 @@ func recordedToo(want []message, m message) bool {
 
 func cameToo(came []message, m message) bool { return recordedToo(came, m) }
 
-// early plays something of this side that was recorded later, since the other side may wait for it: what it says may be
-// an answer to what of the batch has come, or the first thing that is said on a connection, if it repeats nothing of
-// what has not come. Whoever has not asked yet is waited for.
-func (p *player) early(ctx context.Context, pending []message, some bool) (bool, error) {
-	return p.side.early(ctx, pending, some || p.some)
+// playEarlier plays something of this side that was recorded later, since the other side may wait for it: what it says
+// may be an answer to what of the batch has come, or the first thing that is said on a connection, if it repeats
+// nothing of what has not come. Whoever has not asked yet is waited for.
+func (p *player) playEarlier(ctx context.Context, pending []message, some bool) (bool, error) {
+	return p.side.playEarly(ctx, pending, some || p.some)
 }
 
-func (p *player) compare(want, got message) {
+func (p *player) comparePair(want, got message) {
 	p.some = true
 	p.result.Compared++
 	p.newest = max(p.newest, got.N)
-	p.side.paired(want, got)
+	p.side.notePaired(want, got)
 	c := comparison{ids: p.ids, ignore: p.o.Ignore, kind: want.name, exact: p.o.Words}
-	if places := c.messages(want, got); len(places) > 0 {
-		p.differs(Difference{N: want.N, Message: want.title(), Places: places, recorded: &want, came: &got})
+	if places := c.compareMessages(want, got); len(places) > 0 {
+		p.reportDifference(Difference{N: want.N, Message: want.titleFor(), Places: places, recorded: &want, came: &got})
 	}
 }
 
-// longest returns the indices of a longest series of pairs of the same sort, in the order of both. Where both are long,
-// it pairs each with the next of its sort.
-func longest(want, came []message) [][2]int {
-	if pairs := next(want, came); len(pairs) == len(want) || len(want)*len(came) > maxBatch*maxBatch {
+// longestPairs returns the indices of a longest series of pairs of the same sort, in the order of both. Where both are
+// long, it pairs each with the next of its sort.
+func longestPairs(want, came []message) [][2]int {
+	if pairs := pairNext(want, came); len(pairs) == len(want) || len(want)*len(came) > maxBatch*maxBatch {
 		return pairs
 	}
 	table := make([][]int, len(want)+1) // pairs among what is behind
@@ -321,8 +323,8 @@ func longest(want, came []message) [][2]int {
 	return out
 }
 
-// next pairs each with the next of its sort.
-func next(want, came []message) [][2]int {
+// pairNext pairs each with the next of its sort.
+func pairNext(want, came []message) [][2]int {
 	var out [][2]int
 	at := 0
 	for i, w := range want {

@@ -110,7 +110,8 @@ func TestRenamedIDs(t *testing.T) {
 	} {
 		c := comparison{ids: i}
 		var got string
-		for _, p := range c.messages(rules{set: set}.read(frame(row.recorded)), rules{set: set}.read(frame(row.came))) {
+		for _, p := range c.compareMessages(rules{set: set}.decodeRecord(frame(row.recorded)),
+			rules{set: set}.decodeRecord(frame(row.came))) {
 			got += p.At
 		}
 		if got != row.want {
@@ -118,7 +119,7 @@ func TestRenamedIDs(t *testing.T) {
 		}
 	}
 	m := rules{set: set}.readFrom(frame(`{"conn":"c1","sessionId":"s1","agentId":"s1"}`), messages.Client)
-	if got := string(i.outgoing(m)); got != `{"agentId":"s1","conn":"c22","sessionId":"s22"}` {
+	if got := string(i.outgoingMessage(m)); got != `{"agentId":"s1","conn":"c22","sessionId":"s22"}` {
 		t.Error(got)
 	}
 }

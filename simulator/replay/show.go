@@ -49,13 +49,13 @@ const (
 	maxDepth  = 30  // steps by which a line is indented
 )
 
-// shown is a value for people, on one line and bounded; times are left out.
-func shown(s string) string {
+// showValue is a value for people, on one line and bounded; times are left out.
+func showValue(s string) string {
 	return cut.Text(transcript.Printable(timeText.ReplaceAllString(s, "«time»")), maxShown)
 }
 
-// render makes Diff.
-func (d Difference) render() string {
+// renderDiff makes Diff.
+func (d Difference) renderDiff() string {
 	var b strings.Builder
 	b.WriteString(d.Message)
 	if d.N > 0 {
@@ -66,12 +66,12 @@ func (d Difference) render() string {
 		b.WriteString(" cannot be sent: " + d.why)
 	case d.Missing:
 		b.WriteString(" did not come")
-		writeWhole(&b, '-', shown(string(d.recorded.Bytes)))
+		writeWhole(&b, '-', showValue(string(d.recorded.Bytes)))
 	case d.Extra:
 		b.WriteString(" came, and was not recorded")
-		writeWhole(&b, '+', shown(d.ids.recorded(d.came.Bytes)))
+		writeWhole(&b, '+', showValue(d.ids.renderReceived(d.came.Bytes)))
 	default:
-		b.WriteString(d.named())
+		b.WriteString(d.namePlaces())
 		d.writeTree(&b)
 	}
 	return b.String()
@@ -83,12 +83,12 @@ func writeWhole(b *strings.Builder, mark byte, text string) {
 	}
 }
 
-// named names the places, in the form that --ignore takes.
-func (d Difference) named() string {
+// namePlaces names the places, in the form that --ignore takes.
+func (d Difference) namePlaces() string {
 	var names []string
 	for _, p := range d.Places {
 		if p.At != "" {
-			names = append(names, shown(p.At))
+			names = append(names, showValue(p.At))
 		}
 	}
 	if len(names) == 0 {
@@ -100,8 +100,8 @@ func (d Difference) named() string {
 	return " at " + strings.Join(names, ", ")
 }
 
-// maybe names the places that look as if they may differ.
-func (d Difference) maybe() (out []Ignore) {
+// nameMaybe names the places that look as if they may differ.
+func (d Difference) nameMaybe() (out []Ignore) {
 	for _, p := range d.Places {
 		if !p.Maybe {
 			continue
@@ -151,12 +151,12 @@ func (d Difference) writeTree(b *strings.Builder) {
 	if len(t.places) == 0 {
 		return
 	}
-	t.value(0, "", "", d.recorded.value)
-	t.write(b)
+	t.addValue(0, "", "", d.recorded.value)
+	t.writeDiffering(b)
 }
 
-// value adds the lines of a value. name is that of the member, with a colon.
-func (t *tree) value(depth int, name, at string, v any) {
+// addValue adds the lines of a value. name is that of the member, with a colon.
+func (t *tree) addValue(depth int, name, at string, v any) {
 	if p, differs := t.places[at]; differs {
 		if p.Recorded != "" {
 			t.lines = append(t.lines, treeLine{'-', depth, name + p.Recorded})
@@ -166,8 +166,8 @@ func (t *tree) value(depth int, name, at string, v any) {
 		}
 		return
 	}
-	if !t.opens(at) {
-		t.lines = append(t.lines, treeLine{' ', depth, name + cut.Text(shown(wjson.Compact(v)), 100)})
+	if !t.differsInside(at) {
+		t.lines = append(t.lines, treeLine{' ', depth, name + cut.Text(showValue(wjson.Compact(v)), 100)})
 		return
 	}
 	switch v := v.(type) {
@@ -176,7 +176,7 @@ func (t *tree) value(depth int, name, at string, v any) {
 		names := slices.AppendSeq(slices.Clone(t.inside[at]), maps.Keys(v))
 		slices.Sort(names)
 		for _, member := range names {
-			t.value(depth+1, wjson.Compact(member)+": ", at+wjson.FormatPointer(member), v[member])
+			t.addValue(depth+1, wjson.Compact(member)+": ", at+wjson.FormatPointer(member), v[member])
 		}
 		t.lines = append(t.lines, treeLine{' ', depth, "}"})
 	case []any:
@@ -186,14 +186,14 @@ func (t *tree) value(depth int, name, at string, v any) {
 			if i < len(v) {
 				one = v[i]
 			}
-			t.value(depth+1, "", at+"/"+strconv.Itoa(i), one)
+			t.addValue(depth+1, "", at+"/"+strconv.Itoa(i), one)
 		}
 		t.lines = append(t.lines, treeLine{' ', depth, "]"})
 	}
 }
 
-// opens reports whether something in a value differs.
-func (t *tree) opens(at string) bool {
+// differsInside reports whether something in a value differs.
+func (t *tree) differsInside(at string) bool {
 	for place := range t.places {
 		if strings.HasPrefix(place, at+"/") {
 			return true
@@ -202,8 +202,8 @@ func (t *tree) opens(at string) bool {
 	return false
 }
 
-// write writes the lines that differ, those above them, and those next to them.
-func (t *tree) write(b *strings.Builder) {
+// writeDiffering writes the lines that differ, those above them, and those next to them.
+func (t *tree) writeDiffering(b *strings.Builder) {
 	keep := make([]bool, len(t.lines))
 	for i, l := range t.lines {
 		if l.mark == ' ' {

@@ -86,12 +86,12 @@ func (w *web) decide(asked int, conn string, r transcript.Record, body []byte) {
 	if r.Kind == transcript.Open {
 		d.conn = &joined{name: conn, ready: make(chan struct{})}
 	}
-	w.give(asked, d)
+	w.giveEvent(asked, d)
 }
 
-func (w *web) refuse(asked int) { w.give(asked, decision{none: true}) }
+func (w *web) refuse(asked int) { w.giveEvent(asked, decision{none: true}) }
 
-func (w *web) give(asked int, d decision) {
+func (w *web) giveEvent(asked int, d decision) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if to := w.asked[asked]; to != nil {
@@ -103,8 +103,8 @@ func (w *web) give(asked int, d decision) {
 	}
 }
 
-// find returns a connection once it is open; nil if it is not.
-func (w *web) find(ctx context.Context, conn string) (*joined, error) {
+// findConn returns a connection once it is open; nil if it is not.
+func (w *web) findConn(ctx context.Context, conn string) (*joined, error) {
 	w.mu.Lock()
 	c := w.conns[conn]
 	w.mu.Unlock()
@@ -123,7 +123,7 @@ func (w *web) find(ctx context.Context, conn string) (*joined, error) {
 }
 
 func (w *web) send(ctx context.Context, conn string, r transcript.Record, body []byte) error {
-	c, err := w.find(ctx, conn)
+	c, err := w.findConn(ctx, conn)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (w *web) send(ctx context.Context, conn string, r transcript.Record, body [
 func (w *web) end(conn string, status int, reason string, broken bool) {
 	limited, cancel := deadline.WithLimit(w.live, closing)
 	defer cancel()
-	if c, err := w.find(limited, conn); err == nil {
+	if c, err := w.findConn(limited, conn); err == nil {
 		c.end(status, reason, broken)
 	}
 }
@@ -144,8 +144,8 @@ func (w *web) open() bool {
 	return len(w.conns) > 0
 }
 
-// leave forgets a connection.
-func (w *web) leave(c *joined) {
+// forgetConn forgets a connection.
+func (w *web) forgetConn(c *joined) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.conns[c.name] == c {
@@ -155,7 +155,7 @@ func (w *web) leave(c *joined) {
 
 // ServeHTTP implements http.Handler.
 func (w *web) ServeHTTP(to http.ResponseWriter, r *http.Request) {
-	if preflight(to, r) {
+	if answerPreflight(to, r) {
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(to, r.Body, maxMessage))
@@ -172,19 +172,19 @@ func (w *web) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 		one.Label += " (upgrade)"
 	}
 	answer := make(chan decision, 1)
-	if !w.room() {
+	if !w.hasRoom() {
 		http.Error(to, "too many requests wait for an answer", http.StatusServiceUnavailable)
 		return
 	}
 	number := 0
-	w.s.asked(one, func(n int) {
+	w.s.takeRequest(one, func(n int) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		number, w.asked[n] = n, answer
 	})
 	select {
 	case d := <-answer:
-		w.answer(to, r, d)
+		w.answerRequest(to, r, d)
 		return
 	case <-r.Context().Done():
 	case <-w.live.Done():
@@ -194,20 +194,20 @@ func (w *web) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	w.mu.Unlock()
 	select {
 	case d := <-answer: // just now
-		w.answer(to, r, d)
+		w.answerRequest(to, r, d)
 	default:
 		http.Error(to, "the recording has no answer to it", http.StatusServiceUnavailable)
 	}
 }
 
-func (w *web) room() bool {
+func (w *web) hasRoom() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.asked)+len(w.conns) < maxAsked
 }
 
-// preflight lets pages of every origin in, and reports whether a request was only the question whether they may.
-func preflight(to http.ResponseWriter, r *http.Request) bool {
+// answerPreflight lets pages of every origin in, and reports whether a request was only the question whether they may.
+func answerPreflight(to http.ResponseWriter, r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
 		return false
@@ -227,16 +227,16 @@ func preflight(to http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-func (w *web) answer(to http.ResponseWriter, r *http.Request, d decision) {
+func (w *web) answerRequest(to http.ResponseWriter, r *http.Request, d decision) {
 	switch {
 	case d.none:
 		http.Error(to, "the recording has no such request", http.StatusNotImplemented)
 	case d.r.Kind == transcript.Failure:
 		panic(http.ErrAbortHandler)
 	case d.r.Kind == transcript.Open && strings.EqualFold(r.Header.Get("Upgrade"), "websocket"):
-		w.socket(to, r, d.conn)
+		w.serveSocket(to, r, d.conn)
 	case d.r.Kind == transcript.Open:
-		w.stream(to, r, d)
+		w.serveStream(to, r, d)
 	default:
 		if d.r.Type != "" {
 			to.Header().Set("Content-Type", d.r.Type)
@@ -259,8 +259,8 @@ type events struct {
 	gone chan struct{} // closed when it has ended
 }
 
-func (e *events) send(ctx context.Context, r transcript.Record, body []byte) error {
-	one := event{bytes: block(r, body), wrote: make(chan error, 1)}
+func (e *events) sendEvent(ctx context.Context, r transcript.Record, body []byte) error {
+	one := event{bytes: eventBlock(r, body), wrote: make(chan error, 1)}
 	select {
 	case e.next <- one:
 	case <-e.gone:
@@ -276,7 +276,7 @@ func (e *events) send(ctx context.Context, r transcript.Record, body []byte) err
 	}
 }
 
-func (e *events) end(_ int, _ string, broken bool) {
+func (e *events) endStream(_ int, _ string, broken bool) {
 	select {
 	case e.quit <- broken:
 	default:
@@ -284,13 +284,13 @@ func (e *events) end(_ int, _ string, broken bool) {
 	<-e.gone
 }
 
-// stream serves an event stream until either side ends it.
-func (w *web) stream(to http.ResponseWriter, r *http.Request, d decision) {
+// serveStream serves an event stream until either side ends it.
+func (w *web) serveStream(to http.ResponseWriter, r *http.Request, d decision) {
 	e := &events{next: make(chan event), quit: make(chan bool, 1), gone: make(chan struct{})}
 	c := d.conn
-	c.send, c.end = e.send, e.end
+	c.send, c.end = e.sendEvent, e.endStream
 	defer close(e.gone)
-	defer w.leave(c)
+	defer w.forgetConn(c)
 	to.Header().Set("Content-Type", cmp.Or(d.r.Type, "text/event-stream"))
 	to.Header().Set("Cache-Control", "no-store")
 	to.WriteHeader(http.StatusOK)
@@ -319,8 +319,8 @@ func (w *web) stream(to http.ResponseWriter, r *http.Request, d decision) {
 	}
 }
 
-// block is an event on the wire.
-func block(r transcript.Record, data []byte) []byte {
+// eventBlock is an event on the wire.
+func eventBlock(r transcript.Record, data []byte) []byte {
 	var b bytes.Buffer
 	if r.Kind == transcript.Comment {
 		return fmt.Appendf(nil, ": %s\n\n", data)
@@ -338,13 +338,13 @@ func block(r transcript.Record, data []byte) []byte {
 	return b.Bytes()
 }
 
-// socket serves a WebSocket until either side ends it.
-func (w *web) socket(to http.ResponseWriter, r *http.Request, c *joined) {
+// serveSocket serves a WebSocket until either side ends it.
+func (w *web) serveSocket(to http.ResponseWriter, r *http.Request, c *joined) {
 	s, err := websocket.Accept(to, r, &websocket.AcceptOptions{Subprotocols: wire.Offered(r.Header),
 		InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled})
 	if err != nil {
 		close(c.ready)
-		w.leave(c)
+		w.forgetConn(c)
 		return
 	}
 	s.SetReadLimit(maxMessage)
@@ -365,13 +365,13 @@ func (w *web) socket(to http.ResponseWriter, r *http.Request, c *joined) {
 		}
 		_ = s.Close(websocket.StatusCode(cmp.Or(status, 1000)), reason)
 	}
-	w.work.Go(func() { w.listen(s, c) }) // the handler has returned the connection
+	w.work.Go(func() { w.readSocket(s, c) }) // the handler has returned the connection
 	close(c.ready)
 }
 
-// listen takes what comes on a socket.
-func (w *web) listen(s *websocket.Conn, c *joined) {
-	defer w.leave(c)
+// readSocket takes what comes on a socket.
+func (w *web) readSocket(s *websocket.Conn, c *joined) {
+	defer w.forgetConn(c)
 	defer s.CloseNow()
 	defer context.AfterFunc(w.live, func() { c.end(1000, "", false) })()
 	for {
@@ -383,6 +383,6 @@ func (w *web) listen(s *websocket.Conn, c *joined) {
 		if kind == websocket.MessageBinary {
 			one.Type = "binary"
 		}
-		w.s.said(c.name, one)
+		w.s.takeMessage(c.name, one)
 	}
 }

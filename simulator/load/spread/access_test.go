@@ -52,7 +52,7 @@ func TestOptions(t *testing.T) {
 		"a password is not told":  {with(Access{URL: "nats://me:secret@192.0.2.1:1"}), "me:xxxxx@"},
 	} {
 		row.o.Name = cmp.Or(row.o.Name, "load")
-		err := row.o.check()
+		err := row.o.checkOptions()
 		var usage *runner.UsageError
 		if (err == nil) != (row.want == "") ||
 			err != nil && (!errors.As(err, &usage) || !strings.Contains(err.Error(), row.want)) {
@@ -112,13 +112,13 @@ func TestJoining(t *testing.T) {
 func TestStrayMessages(t *testing.T) {
 	c := crew(t, Options{Workers: 1})
 	g := newGang(c, nil, nil)
-	if err := g.listen(); err != nil {
+	if err := g.subscribeWorkers(); err != nil {
 		t.Fatal(err)
 	}
-	defer g.leave()
+	defer g.leaveLoad()
 	suite := protocols.All.Digest()
-	if g.take(hello{Version: version, Suite: suite, ID: "second", Local: 2}).Error == "" ||
-		g.take(hello{Version: version, Suite: suite, ID: "first", Local: 1}).Error != "" {
+	if g.addWorker(hello{Version: version, Suite: suite, ID: "second", Local: 2}).Error == "" ||
+		g.addWorker(hello{Version: version, Suite: suite, ID: "first", Local: 1}).Error != "" {
 		t.Error("the crew has one worker, which is number 1")
 	}
 	joins := func(version int, id string, local int) string {
@@ -143,7 +143,7 @@ func TestStrayMessages(t *testing.T) {
 		"a strange id":      {joining, joins(version, "*", 0), "no worker of the load"},
 		"one too many":      {joining, joins(version, "again", 0), "all its workers"},
 	} {
-		m, err := c.conn.Request(subject(c.o.Name, row.what), []byte(row.body), 10*time.Second)
+		m, err := c.conn.Request(subjectOf(c.o.Name, row.what), []byte(row.body), 10*time.Second)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -153,20 +153,20 @@ func TestStrayMessages(t *testing.T) {
 		}
 	}
 	long := make([]byte, maxMessage+8192)
-	if err := c.conn.Publish(subject(c.o.Name, report), long); !errors.Is(err, nats.ErrMaxPayload) {
+	if err := c.conn.Publish(subjectOf(c.o.Name, report), long); !errors.Is(err, nats.ErrMaxPayload) {
 		t.Errorf("a message that is too long: %v", err)
 	}
-	if _, err := encode(message{Why: strings.Repeat("x", maxMessage)}); err == nil {
+	if _, err := encodeMessage(message{Why: strings.Repeat("x", maxMessage)}); err == nil {
 		t.Error("a message that is too long is encoded")
 	}
-	if !c.taken() {
+	if !c.isAnswered() {
 		t.Error("the name of a load that is under way is free")
 	}
 }
 
 // TestServerOfUser: workers meet at a server of the user's, unless its messages are too short for them.
 func TestServerOfUser(t *testing.T) {
-	s, url, err := embed(own, "their token", 64)
+	s, url, err := embedServer(own, "their token", 64)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,8 +199,8 @@ func TestGone(t *testing.T) {
 	c := crew(t, Options{Workers: 1, Remote: 1, Access: Access{Token: "x"}})
 	ctx, gone := context.WithCancelCause(t.Context())
 	w := &worker{o: WorkerOptions{Name: "load", Workshop: shop(), Within: time.Minute}, conn: c.conn, id: "me", give: gone}
-	l := w.link(nil, nil)
-	if _, err := w.say(ctx, report, message{}); !errors.Is(err, nats.ErrNoResponders) {
+	l := w.linkPart(nil, nil)
+	if _, err := w.sendToCoordinator(ctx, report, message{}); !errors.Is(err, nats.ErrNoResponders) {
 		t.Errorf("without a coordinator: %v", err)
 	}
 	l.Report(load.Report{})
@@ -211,7 +211,7 @@ func TestGone(t *testing.T) {
 		t.Errorf("the worker acts without a coordinator: %v", context.Cause(ctx))
 	}
 	p := patience{time.Now().Add(-2 * Silence)}
-	if p.over(nil) || !(&patience{time.Now().Add(-2 * Silence)}).over(nats.ErrTimeout) {
+	if p.isOver(nil) || !(&patience{time.Now().Add(-2 * Silence)}).isOver(nats.ErrTimeout) {
 		t.Error("patience is not over after Silence")
 	}
 }

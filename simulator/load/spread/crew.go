@@ -73,30 +73,30 @@ func New(o Options) (*Crew, error) {
 	if o.Tell == nil {
 		o.Tell = func(string) {}
 	}
-	if err := o.check(); err != nil {
+	if err := o.checkOptions(); err != nil {
 		return nil, err
 	}
 	c := &Crew{o: o}
 	var err error
 	if o.URL != "" {
-		c.conn, err = o.connect()
+		c.conn, err = o.connectServer()
 		return c, err
 	}
 	if o.Token == "" {
 		c.o.Token = rand.Text() // only the workers started here need it
 	}
-	if c.server, c.o.URL, err = embed(cmp.Or(o.Listen, own), c.o.Token, 2*o.Workers+16); err != nil {
+	if c.server, c.o.URL, err = embedServer(cmp.Or(o.Listen, own), c.o.Token, 2*o.Workers+16); err != nil {
 		return nil, err
 	}
-	if c.conn, err = c.o.connect(nats.InProcessServer(c.server)); err != nil {
+	if c.conn, err = c.o.connectServer(nats.InProcessServer(c.server)); err != nil {
 		c.Close()
 		return nil, err
 	}
 	return c, nil
 }
 
-// check checks the options.
-func (o Options) check() error {
+// checkOptions checks the options.
+func (o Options) checkOptions() error {
 	switch {
 	case o.Workers < 1 || o.Workers > 1000:
 		return usagef("--workers %d: a load has 1 to 1000 workers", o.Workers)
@@ -107,13 +107,13 @@ func (o Options) check() error {
 	case o.URL != "" && o.Listen != "":
 		return usagef("--listen: with --nats there is no server to listen here (leave one out)")
 	case o.URL != "":
-		return o.Access.check()
+		return o.Access.checkAccess()
 	case o.Remote > 0 && o.Token == "":
 		return usagef("--remote %d: workers that others start need a token (set %s here and there)", o.Remote, EnvToken)
 	}
 	if host, _, err := net.SplitHostPort(cmp.Or(o.Listen, own)); err != nil {
 		return usagef("--listen: %v (write it like %s)", err, own)
-	} else if !loopback(host) && (o.Token == "" || !o.Insecure) {
+	} else if !isLoopback(host) && (o.Token == "" || !o.Insecure) {
 		return usagef("--listen %s: other machines could reach it, and read along (use a NATS server of yours with TLS, "+
 			"with --nats; or set %s, and give --nats-insecure)", o.Listen, EnvToken)
 	}
@@ -140,50 +140,50 @@ func (c *Crew) Size() int { return c.o.Workers }
 // Carry implements load.Crew.
 func (c *Crew) Carry(ctx context.Context, tasks []load.Task, d *load.Desk) error {
 	g := newGang(c, tasks, d)
-	if c.taken() {
+	if c.isAnswered() {
 		return usagef("--name %s: another load of this name is under way on this server (give it another name)", c.o.Name)
 	}
-	if err := g.listen(); err != nil {
+	if err := g.subscribeWorkers(); err != nil {
 		return err
 	}
-	defer g.leave()
-	if err := g.gather(ctx); err != nil {
+	defer g.leaveLoad()
+	if err := g.gatherWorkers(ctx); err != nil {
 		return err
 	}
-	if err := g.assign(ctx); err != nil {
+	if err := g.assignTasks(ctx); err != nil {
 		return err
 	}
 	d.Begin()
-	g.order(order{Do: doOpen})
-	g.follow(ctx)
+	g.orderAll(order{Do: doOpen})
+	g.followLoad(ctx)
 	return nil
 }
 
-// taken reports whether somebody answers those who want to join the load.
-func (c *Crew) taken() bool {
-	b, _ := encode(hello{Version: version})
-	_, err := c.conn.Request(subject(c.o.Name, joining), b, answering)
+// isAnswered reports whether somebody answers those who want to join the load.
+func (c *Crew) isAnswered() bool {
+	b, _ := encodeMessage(hello{Version: version})
+	_, err := c.conn.Request(subjectOf(c.o.Name, joining), b, answering)
 	return !errors.Is(err, nats.ErrNoResponders)
 }
 
-// gather starts workers and waits until all have joined.
-func (g *gang) gather(ctx context.Context) error {
+// gatherWorkers starts workers and waits until all have joined.
+func (g *gang) gatherWorkers(ctx context.Context) error {
 	o := g.c.o
 	if o.Remote > 0 {
-		g.tell()
+		g.printJoinURL()
 	}
 	for n := range o.Workers - o.Remote {
-		child, err := o.start(n + 1)
+		child, err := o.startWorker(n + 1)
 		if err != nil {
 			return fmt.Errorf("start a worker: %w", err)
 		}
 		g.children = append(g.children, child)
-		g.work.Go(func() { g.watch(child) })
+		g.work.Go(func() { g.watchWorker(child) })
 	}
 	late := time.NewTimer(o.Within)
 	defer late.Stop()
 	for {
-		joined, failed := g.joined()
+		joined, failed := g.countJoined()
 		switch {
 		case failed != "":
 			return errors.New(failed)
@@ -201,8 +201,8 @@ func (g *gang) gather(ctx context.Context) error {
 	}
 }
 
-// tell says where workers join.
-func (g *gang) tell() {
+// printJoinURL says where workers join.
+func (g *gang) printJoinURL() {
 	line := "parley-load worker --nats " + printed(g.c.o.URL)
 	if g.c.o.Name != "load" {
 		line += " --name " + g.c.o.Name
@@ -210,15 +210,15 @@ func (g *gang) tell() {
 	g.c.o.Tell(fmt.Sprintf("waiting for %s: %s", words.Counted(g.c.o.Remote, "worker"), line))
 }
 
-// assign gives each worker its task. The first that cannot carry it out ends the load.
-func (g *gang) assign(ctx context.Context) error {
-	errs := make(chan error, len(g.members()))
-	for i, m := range g.members() {
+// assignTasks gives each worker its task. The first that cannot carry it out ends the load.
+func (g *gang) assignTasks(ctx context.Context) error {
+	errs := make(chan error, len(g.joinedWorkers()))
+	for i, m := range g.joinedWorkers() {
 		g.d.Introduce(i, m.pid, m.host)
-		go func() { errs <- g.hand(ctx, m, g.tasks[i]) }()
+		go func() { errs <- g.handTask(ctx, m, g.tasks[i]) }()
 	}
 	var all []error
-	for range g.members() {
+	for range g.joinedWorkers() {
 		if err := <-errs; err != nil {
 			all = append(all, err)
 		}
@@ -229,32 +229,32 @@ func (g *gang) assign(ctx context.Context) error {
 	return nil
 }
 
-// hand gives a worker its task, and waits until it says that it can carry it out.
-func (g *gang) hand(ctx context.Context, m *member, t load.Task) error {
-	b, err := encode(order{Do: doTask, Task: &t})
+// handTask gives a worker its task, and waits until it says that it can carry it out.
+func (g *gang) handTask(ctx context.Context, m *member, t load.Task) error {
+	b, err := encodeMessage(order{Do: doTask, Task: &t})
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 4*answering)
 	defer cancel()
-	r, err := g.c.conn.RequestWithContext(ctx, subject(g.c.o.Name, ordering)+"."+m.id, b)
+	r, err := g.c.conn.RequestWithContext(ctx, subjectOf(g.c.o.Name, ordering)+"."+m.id, b)
 	if err != nil {
-		return fmt.Errorf("%s does not take its task: %w", m.name(), err)
+		return fmt.Errorf("%s does not take its task: %w", m.workerName(), err)
 	}
 	var a answer
-	switch err := decode(r.Data, &a); {
+	switch err := decodeMessage(r.Data, &a); {
 	case err != nil:
-		return fmt.Errorf("%s answers its task: %w", m.name(), err)
+		return fmt.Errorf("%s answers its task: %w", m.workerName(), err)
 	case a.Usage:
-		return usagef("%s: %s", m.name(), a.Error)
+		return usagef("%s: %s", m.workerName(), a.Error)
 	case a.Error != "":
-		return fmt.Errorf("%s cannot carry out its task: %s", m.name(), a.Error)
+		return fmt.Errorf("%s cannot carry out its task: %s", m.workerName(), a.Error)
 	}
 	return nil
 }
 
-// here is the name of this machine.
-func here() string {
+// machineName is the name of this machine.
+func machineName() string {
 	name, err := os.Hostname()
 	if err != nil {
 		return "unknown"
@@ -298,8 +298,8 @@ type child struct {
 	how   string
 }
 
-// start starts a worker, in a process group of its own: an interrupt at the terminal is not for it.
-func (o Options) start(n int) (*child, error) {
+// startWorker starts a worker, in a process group of its own: an interrupt at the terminal is not for it.
+func (o Options) startWorker(n int) (*child, error) {
 	command := o.Command
 	if len(command) == 0 {
 		self, err := os.Executable()
@@ -321,12 +321,13 @@ func (o Options) start(n int) (*child, error) {
 	procgroup.DieWithParent(cmd)
 	c.mark = procgroup.Mark(cmd)
 	started := make(chan error)
-	go c.run(cmd, started)
+	go c.followProcess(cmd, started)
 	return c, <-started
 }
 
-// run follows the process. It keeps its thread, as the kernel ends the process with the thread that started it.
-func (c *child) run(cmd *exec.Cmd, started chan<- error) {
+// followProcess follows the process. It keeps its thread, as the kernel ends the process with the thread that started
+// it.
+func (c *child) followProcess(cmd *exec.Cmd, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := cmd.Start(); err != nil {
@@ -340,30 +341,30 @@ func (c *child) run(cmd *exec.Cmd, started chan<- error) {
 	if err != nil {
 		c.how = "has ended: " + err.Error()
 	}
-	if last := c.err.last(); last != "" {
+	if last := c.err.lastLine(); last != "" {
 		c.how += " (" + last + ")"
 	}
 	procgroup.KillMarked(c.mark)
 	close(c.done)
 }
 
-// wait returns how it has ended.
-func (c *child) wait() string {
+// awaitEnd returns how it has ended.
+func (c *child) awaitEnd() string {
 	<-c.done
 	return c.how
 }
 
-// end waits until it has ended, which takes it no longer than leaving.
-func (c *child) end() {
+// awaitLeaving waits until it has ended, which takes it no longer than leaving.
+func (c *child) awaitLeaving() {
 	select {
 	case <-c.done:
 	case <-time.After(leaving):
-		c.kill()
+		c.killProcess()
 	}
 }
 
-// kill ends it at once.
-func (c *child) kill() {
+// killProcess ends it at once.
+func (c *child) killProcess() {
 	select {
 	case <-c.done: // its id may be that of another group
 	default:
@@ -390,8 +391,8 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// last returns the last line.
-func (t *tail) last() string {
+// lastLine returns the last line.
+func (t *tail) lastLine() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	lines := bytes.Split(bytes.TrimSpace(t.b), []byte("\n"))

@@ -46,7 +46,7 @@ type member struct {
 	over   bool
 }
 
-func (m *member) name() string {
+func (m *member) workerName() string {
 	if m.host != "" {
 		return fmt.Sprintf("worker %d (process %d on %s)", m.n+1, m.pid, m.host)
 	}
@@ -57,21 +57,21 @@ func newGang(c *Crew, tasks []load.Task, d *load.Desk) *gang {
 	return &gang{c: c, tasks: tasks, d: d, changed: make(chan struct{}, 1)}
 }
 
-// stir says that something has changed.
-func (g *gang) stir() {
+// signalChange says that something has changed.
+func (g *gang) signalChange() {
 	select {
 	case g.changed <- struct{}{}:
 	default:
 	}
 }
 
-// listen subscribes to what workers say.
-func (g *gang) listen() error {
+// subscribeWorkers subscribes to what workers say.
+func (g *gang) subscribeWorkers() error {
 	for what, handle := range map[string]func(m *nats.Msg){
-		joining: g.join, report: g.heard(g.reported), show: g.heard(g.shown), claim: g.heard(g.claimed),
-		opened: g.heard(g.hasOpened), ended: g.heard(g.hasEnded),
+		joining: g.joinWorker, report: g.handleMessage(g.handleReport), show: g.handleMessage(g.handleShown), claim: g.handleMessage(g.handleClaim),
+		opened: g.handleMessage(g.hasOpened), ended: g.handleMessage(g.hasEnded),
 	} {
-		sub, err := g.c.conn.Subscribe(subject(g.c.o.Name, what), handle)
+		sub, err := g.c.conn.Subscribe(subjectOf(g.c.o.Name, what), handle)
 		if err != nil {
 			return fmt.Errorf("subscribe: %w", err)
 		}
@@ -83,13 +83,13 @@ func (g *gang) listen() error {
 	return g.c.conn.Flush()
 }
 
-// leave ends what the load has begun here.
-func (g *gang) leave() {
+// leaveLoad ends what the load has begun here.
+func (g *gang) leaveLoad() {
 	g.handling.Lock()
 	g.closed = true
 	g.handling.Unlock()
 	for _, c := range g.children {
-		c.end()
+		c.awaitLeaving()
 	}
 	g.work.Wait()
 	for _, sub := range g.subs {
@@ -97,21 +97,21 @@ func (g *gang) leave() {
 	}
 }
 
-// join takes a worker.
-func (g *gang) join(m *nats.Msg) {
+// joinWorker takes a worker.
+func (g *gang) joinWorker(m *nats.Msg) {
 	var h hello
-	if err := decode(m.Data, &h); err != nil {
-		reply(m, answer{Error: err.Error()})
+	if err := decodeMessage(m.Data, &h); err != nil {
+		replyTo(m, answer{Error: err.Error()})
 		return
 	}
-	reply(m, g.take(h))
+	replyTo(m, g.addWorker(h))
 }
 
-func (g *gang) take(h hello) answer {
+func (g *gang) addWorker(h hello) answer {
 	o := g.c.o
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	defer g.stir()
+	defer g.signalChange()
 	if h.Version != version || h.Suite != o.Suite {
 		return answer{Error: "the coordinator is of another version (use the same parley-load)", Usage: true}
 	}
@@ -134,35 +134,35 @@ func (g *gang) take(h hello) answer {
 		return answer{Error: "the load has all its workers", Usage: true}
 	}
 	host := h.Host
-	if host == here() {
+	if host == machineName() {
 		host = ""
 	}
 	m := &member{n: len(g.all), id: h.ID, pid: h.PID, host: host, local: h.Local}
 	g.all = append(g.all, m)
-	o.Tell(m.name() + " has joined")
+	o.Tell(m.workerName() + " has joined")
 	return answer{}
 }
 
-// joined returns how many workers have joined, and why the load cannot begin.
-func (g *gang) joined() (n int, failed string) {
+// countJoined returns how many workers have joined, and why the load cannot begin.
+func (g *gang) countJoined() (n int, failed string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return len(g.all), g.failed
 }
 
-// members returns the workers that have joined.
-func (g *gang) members() []*member {
+// joinedWorkers returns the workers that have joined.
+func (g *gang) joinedWorkers() []*member {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.all
 }
 
-// heard handles a message of a worker by f, and answers it.
-func (g *gang) heard(f func(m *member, what message) answer) func(*nats.Msg) {
+// handleMessage handles a message of a worker by f, and answers it.
+func (g *gang) handleMessage(f func(m *member, what message) answer) func(*nats.Msg) {
 	return func(raw *nats.Msg) {
 		var what message
-		if err := decode(raw.Data, &what); err != nil {
-			reply(raw, answer{Error: err.Error()})
+		if err := decodeMessage(raw.Data, &what); err != nil {
+			replyTo(raw, answer{Error: err.Error()})
 			return
 		}
 		g.mu.Lock()
@@ -176,28 +176,28 @@ func (g *gang) heard(f func(m *member, what message) answer) func(*nats.Msg) {
 		g.handling.Lock()
 		defer g.handling.Unlock()
 		if from == nil || g.closed {
-			reply(raw, answer{Error: "this is no worker of the load, or no longer"})
+			replyTo(raw, answer{Error: "this is no worker of the load, or no longer"})
 			return
 		}
-		reply(raw, f(from, what))
+		replyTo(raw, f(from, what))
 	}
 }
 
-func (g *gang) reported(m *member, what message) answer {
+func (g *gang) handleReport(m *member, what message) answer {
 	if what.Report == nil {
 		return answer{Error: "no report"}
 	}
 	return said(g.d.Report(m.n, *what.Report))
 }
 
-func (g *gang) shown(_ *member, what message) answer {
+func (g *gang) handleShown(_ *member, what message) answer {
 	if what.Shown == nil {
 		return answer{Error: "nothing shown"}
 	}
 	return said(g.d.Show(*what.Shown))
 }
 
-func (g *gang) claimed(_ *member, what message) answer {
+func (g *gang) handleClaim(_ *member, what message) answer {
 	if what.Claim == nil {
 		return answer{Error: "no claim"}
 	}
@@ -205,11 +205,11 @@ func (g *gang) claimed(_ *member, what message) answer {
 }
 
 func (g *gang) hasOpened(m *member, what message) answer {
-	a := g.reported(m, what)
+	a := g.handleReport(m, what)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	m.opened = true
-	g.stir()
+	g.signalChange()
 	return a
 }
 
@@ -218,20 +218,20 @@ func (g *gang) hasEnded(m *member, what message) answer {
 	var a answer
 	switch {
 	case what.Report == nil:
-		g.lose(m, what.Why)
+		g.loseWorker(m, what.Why)
 	case what.Why != "":
-		a = g.reported(m, what)
-		g.lose(m, what.Why)
+		a = g.handleReport(m, what)
+		g.loseWorker(m, what.Why)
 	default:
 		a = said(g.d.Ended(m.n, *what.Report))
 		if a.Error != "" {
-			g.lose(m, a.Error)
+			g.loseWorker(m, a.Error)
 		}
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	m.over = true
-	g.stir()
+	g.signalChange()
 	return a
 }
 
@@ -242,8 +242,8 @@ func said(err error) answer {
 	return answer{}
 }
 
-// lose says that a worker is lost.
-func (g *gang) lose(m *member, why string) {
+// loseWorker says that a worker is lost.
+func (g *gang) loseWorker(m *member, why string) {
 	g.mu.Lock()
 	over := m.over
 	m.over = true
@@ -251,12 +251,12 @@ func (g *gang) lose(m *member, why string) {
 	if !over {
 		g.d.Lost(m.n, why)
 	}
-	g.stir()
+	g.signalChange()
 }
 
-// watch waits for the end of a worker that was started here.
-func (g *gang) watch(c *child) {
-	how := c.wait()
+// watchWorker waits for the end of a worker that was started here.
+func (g *gang) watchWorker(c *child) {
+	how := c.awaitEnd()
 	g.mu.Lock()
 	var of *member
 	for _, m := range g.all {
@@ -266,25 +266,25 @@ func (g *gang) watch(c *child) {
 	}
 	g.failed = fmt.Sprintf("worker %d %s", c.n, how)
 	g.mu.Unlock()
-	g.stir()
+	g.signalChange()
 	if of != nil {
-		g.lose(of, "its process "+how)
+		g.loseWorker(of, "its process "+how)
 	}
 }
 
-// order says something to all workers.
-func (g *gang) order(o order) {
-	b, err := encode(o)
+// orderAll says something to all workers.
+func (g *gang) orderAll(o order) {
+	b, err := encodeMessage(o)
 	if err != nil {
 		return
 	}
-	for _, m := range g.members() {
-		_ = g.c.conn.Publish(subject(g.c.o.Name, ordering)+"."+m.id, b) // who does not hear it is lost
+	for _, m := range g.joinedWorkers() {
+		_ = g.c.conn.Publish(subjectOf(g.c.o.Name, ordering)+"."+m.id, b) // who does not hear it is lost
 	}
 }
 
-// follow follows the load until all workers have ended or are lost. Once ctx ends, they are told to end early.
-func (g *gang) follow(ctx context.Context) {
+// followLoad follows the load until all workers have ended or are lost. Once ctx ends, they are told to end early.
+func (g *gang) followLoad(ctx context.Context) {
 	g.mu.Lock()
 	for _, m := range g.all {
 		m.heard = time.Now()
@@ -294,31 +294,31 @@ func (g *gang) follow(ctx context.Context) {
 	defer tick.Stop()
 	acting, stop, late := false, ctx.Done(), (<-chan time.Time)(nil)
 	for {
-		open, left := g.count()
+		open, left := g.countOpened()
 		if left == 0 {
 			return
 		}
 		if open && !acting {
 			acting = true
-			g.order(order{Do: doAct, Acts: g.d.Opened()})
+			g.orderAll(order{Do: doAct, Acts: g.d.Opened()})
 		}
 		select {
 		case <-g.changed:
 		case <-tick.C:
-			g.silent()
+			g.dropSilent()
 		case <-stop:
 			stop, late = nil, time.After(ending)
-			g.order(order{Do: doStop})
+			g.orderAll(order{Do: doStop})
 		case <-late:
-			for _, m := range g.members() {
-				g.lose(m, fmt.Sprintf("it did not end within %v", ending))
+			for _, m := range g.joinedWorkers() {
+				g.loseWorker(m, fmt.Sprintf("it did not end within %v", ending))
 			}
 		}
 	}
 }
 
-// count returns whether all workers that are left have opened their sessions, and how many are left.
-func (g *gang) count() (open bool, left int) {
+// countOpened returns whether all workers that are left have opened their sessions, and how many are left.
+func (g *gang) countOpened() (open bool, left int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	open = true
@@ -331,24 +331,24 @@ func (g *gang) count() (open bool, left int) {
 	return open, left
 }
 
-// silent gives up workers that were not heard for too long.
-func (g *gang) silent() {
-	for _, m := range g.members() {
+// dropSilent gives up workers that were not heard for too long.
+func (g *gang) dropSilent() {
+	for _, m := range g.joinedWorkers() {
 		g.mu.Lock()
 		since := time.Since(m.heard)
 		g.mu.Unlock()
 		if since > g.c.o.Silence {
-			g.lose(m, fmt.Sprintf("it was not heard for %v", since.Round(time.Second)))
-			g.kill(m)
+			g.loseWorker(m, fmt.Sprintf("it was not heard for %v", since.Round(time.Second)))
+			g.killWorker(m)
 		}
 	}
 }
 
-// kill ends the process of a worker that was started here.
-func (g *gang) kill(m *member) {
+// killWorker ends the process of a worker that was started here.
+func (g *gang) killWorker(m *member) {
 	for _, c := range g.children {
 		if c.n == m.local {
-			c.kill()
+			c.killProcess()
 		}
 	}
 }

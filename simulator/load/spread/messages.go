@@ -79,10 +79,10 @@ const (
 
 var nameOf = regexp.MustCompile(`\A[A-Za-z0-9_-]{1,64}\z`)
 
-func subject(name, what string) string { return "parley.load." + name + "." + what }
+func subjectOf(name, what string) string { return "parley.load." + name + "." + what }
 
-// encode encodes a message.
-func encode(v any) ([]byte, error) {
+// encodeMessage encodes a message.
+func encodeMessage(v any) ([]byte, error) {
 	b, err := json.Marshal(v)
 	if err == nil && len(b) > maxMessage {
 		err = fmt.Errorf("a message of %d bytes is too long", len(b))
@@ -90,8 +90,8 @@ func encode(v any) ([]byte, error) {
 	return b, err
 }
 
-// decode decodes a message strictly.
-func decode(b []byte, v any) error {
+// decodeMessage decodes a message strictly.
+func decodeMessage(b []byte, v any) error {
 	if len(b) > maxMessage {
 		return fmt.Errorf("a message of %d bytes is too long", len(b))
 	}
@@ -100,9 +100,9 @@ func decode(b []byte, v any) error {
 	return d.Decode(v)
 }
 
-// reply answers a request, unless the connection is gone: then nobody waits for it.
-func reply(m *nats.Msg, a answer) {
-	if b, err := encode(a); err == nil {
+// replyTo answers a request, unless the connection is gone: then nobody waits for it.
+func replyTo(m *nats.Msg, a answer) {
+	if b, err := encodeMessage(a); err == nil {
 		_ = m.Respond(b)
 	}
 }

@@ -29,15 +29,15 @@ func usagef(format string, args ...any) error {
 	return &runner.UsageError{Msg: fmt.Sprintf(format, args...)}
 }
 
-// check rejects what would send profiles over a network in the clear, or to anybody.
-func (a Access) check() error {
+// checkAccess rejects what would send profiles over a network in the clear, or to anybody.
+func (a Access) checkAccess() error {
 	for one := range strings.SplitSeq(a.URL, ",") {
 		u, err := url.Parse(one)
 		if err != nil || u.Host == "" || u.Scheme != "nats" && u.Scheme != "tls" {
 			return usagef("--nats %s: not the URL of a NATS server (write it like nats://127.0.0.1:4222)", printed(one))
 		}
 		known := a.Token != "" || a.Creds != "" || u.User != nil
-		if !loopback(u.Hostname()) && !a.Insecure && (u.Scheme != "tls" || !known) {
+		if !isLoopback(u.Hostname()) && !a.Insecure && (u.Scheme != "tls" || !known) {
 			return usagef("--nats %s: other machines can read along (write tls:// and give a token, --nats-creds, or a user in "+
 				"the URL; or give --nats-insecure)", u.Redacted())
 		}
@@ -45,8 +45,8 @@ func (a Access) check() error {
 	return nil
 }
 
-// connect connects to the server.
-func (a Access) connect(options ...nats.Option) (*nats.Conn, error) {
+// connectServer connects to the server.
+func (a Access) connectServer(options ...nats.Option) (*nats.Conn, error) {
 	options = append(options, nats.Name("parley-load"), nats.Timeout(10*time.Second),
 		nats.MaxReconnects(int(Silence/time.Second)), nats.ReconnectWait(time.Second), nats.ReconnectBufSize(4*maxMessage))
 	if a.Token != "" {
@@ -70,9 +70,9 @@ func (a Access) connect(options ...nats.Option) (*nats.Conn, error) {
 	return conn, nil
 }
 
-// embed starts a NATS server within this process, and returns the URL that reaches it on this machine. connections
-// bounds those of workers.
-func embed(listen, token string, connections int) (*server.Server, string, error) {
+// embedServer starts a NATS server within this process, and returns the URL that reaches it on this machine.
+// connections bounds those of workers.
+func embedServer(listen, token string, connections int) (*server.Server, string, error) {
 	try, err := net.Listen("tcp", listen) // the server itself does not say why it cannot listen
 	if err != nil {
 		why, mend, _ := freeport.WhyNot(listen, err)
@@ -102,8 +102,8 @@ func embed(listen, token string, connections int) (*server.Server, string, error
 	return s, "nats://" + net.JoinHostPort(host, strconv.Itoa(s.Addr().(*net.TCPAddr).Port)), nil
 }
 
-// loopback reports whether a host is reachable from this machine only. The empty host means all of its addresses.
-func loopback(host string) bool {
+// isLoopback reports whether a host is reachable from this machine only. The empty host means all of its addresses.
+func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

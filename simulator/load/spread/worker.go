@@ -53,37 +53,37 @@ func Work(ctx context.Context, o WorkerOptions) error {
 	if !nameOf.MatchString(o.Name) {
 		return usagef("--name %q: letters, digits, _ and - make a name", o.Name)
 	}
-	if err := o.check(); err != nil {
+	if err := o.checkAccess(); err != nil {
 		return err
 	}
 	ctx, give := context.WithCancelCause(ctx)
 	defer give(nil)
-	conn, err := o.connect(nats.ClosedHandler(func(*nats.Conn) { give(errors.New("the NATS server is gone")) }))
+	conn, err := o.connectServer(nats.ClosedHandler(func(*nats.Conn) { give(errors.New("the NATS server is gone")) }))
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
 	w := &worker{o: o, conn: conn, id: rand.Text(), orders: make(chan *nats.Msg, 16), give: give}
-	sub, err := conn.ChanSubscribe(subject(o.Name, ordering)+"."+w.id, w.orders)
+	sub, err := conn.ChanSubscribe(subjectOf(o.Name, ordering)+"."+w.id, w.orders)
 	if err != nil {
 		return fmt.Errorf("subscribe: %w", err)
 	}
 	defer func() { _ = sub.Unsubscribe() }()
-	if err := w.join(ctx); err != nil {
+	if err := w.joinLoad(ctx); err != nil {
 		return err
 	}
 	o.Tell("joined")
-	job, err := w.task(ctx)
+	job, err := w.awaitTask(ctx)
 	if err != nil {
 		return err
 	}
 	return w.carryOut(ctx, job)
 }
 
-// join asks to take part until a coordinator answers.
-func (w *worker) join(ctx context.Context) error {
-	b, err := encode(hello{Version: version, Suite: w.o.Workshop.Protocols.Digest(), ID: w.id, Local: w.o.local,
-		PID: os.Getpid(), Host: here()})
+// joinLoad asks to take part until a coordinator answers.
+func (w *worker) joinLoad(ctx context.Context) error {
+	b, err := encodeMessage(hello{Version: version, Suite: w.o.Workshop.Protocols.Digest(), ID: w.id, Local: w.o.local,
+		PID: os.Getpid(), Host: machineName()})
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (w *worker) join(ctx context.Context) error {
 	again := time.NewTicker(250 * time.Millisecond)
 	defer again.Stop()
 	for {
-		a, err := w.ask(ctx, joining, b)
+		a, err := w.askCoordinator(ctx, joining, b)
 		switch {
 		case err == nil && a.Error != "":
 			return usagef("--name %s: %s", w.o.Name, a.Error)
@@ -111,44 +111,44 @@ func (w *worker) join(ctx context.Context) error {
 	}
 }
 
-// ask sends a request to the coordinator.
-func (w *worker) ask(ctx context.Context, what string, b []byte) (a answer, err error) {
+// askCoordinator sends a request to the coordinator.
+func (w *worker) askCoordinator(ctx context.Context, what string, b []byte) (a answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answering)
 	defer cancel()
-	m, err := w.conn.RequestWithContext(ctx, subject(w.o.Name, what), b)
+	m, err := w.conn.RequestWithContext(ctx, subjectOf(w.o.Name, what), b)
 	if err != nil {
 		return a, err
 	}
-	return a, decode(m.Data, &a)
+	return a, decodeMessage(m.Data, &a)
 }
 
-// say sends a message to the coordinator. An answer that is an error is one.
-func (w *worker) say(ctx context.Context, what string, m message) (answer, error) {
+// sendToCoordinator sends a message to the coordinator. An answer that is an error is one.
+func (w *worker) sendToCoordinator(ctx context.Context, what string, m message) (answer, error) {
 	m.ID = w.id
-	b, err := encode(m)
+	b, err := encodeMessage(m)
 	if err != nil {
 		return answer{}, err
 	}
-	a, err := w.ask(ctx, what, b)
+	a, err := w.askCoordinator(ctx, what, b)
 	if err == nil && a.Error != "" {
 		err = errors.New(a.Error)
 	}
 	return a, err
 }
 
-// order returns the next order.
-func (w *worker) order(ctx context.Context) (o order, m *nats.Msg, err error) {
+// nextOrder returns the next order.
+func (w *worker) nextOrder(ctx context.Context) (o order, m *nats.Msg, err error) {
 	select {
 	case m = <-w.orders:
-		return o, m, decode(m.Data, &o)
+		return o, m, decodeMessage(m.Data, &o)
 	case <-ctx.Done():
 		return o, nil, context.Cause(ctx)
 	}
 }
 
-// task awaits the task, and answers whether it can be carried out.
-func (w *worker) task(ctx context.Context) (*load.Worker, error) {
-	o, m, err := w.order(ctx)
+// awaitTask awaits the task, and answers whether it can be carried out.
+func (w *worker) awaitTask(ctx context.Context) (*load.Worker, error) {
+	o, m, err := w.nextOrder(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -162,13 +162,13 @@ func (w *worker) task(ctx context.Context) (*load.Worker, error) {
 		var profile *target.ProfileError
 		a = answer{Error: err.Error(), Usage: errors.As(err, &usage) || errors.As(err, &profile)}
 	}
-	reply(m, a)
+	replyTo(m, a)
 	return job, err
 }
 
 // carryOut carries out the task.
 func (w *worker) carryOut(ctx context.Context, job *load.Worker) error {
-	o, _, err := w.order(ctx)
+	o, _, err := w.nextOrder(ctx)
 	if err != nil || o.Do != doOpen {
 		job.Close()
 		if err == nil {
@@ -179,9 +179,9 @@ func (w *worker) carryOut(ctx context.Context, job *load.Worker) error {
 	act := make(chan bool, 1)
 	listening, deaf := context.WithCancel(ctx)
 	defer deaf()
-	go w.obey(listening, act)
+	go w.obeyOrders(listening, act)
 	var unknown atomic.Int64
-	last, err := job.Run(ctx, w.link(act, &unknown))
+	last, err := job.Run(ctx, w.linkPart(act, &unknown))
 	m := message{Report: &last}
 	cause := context.Cause(ctx)
 	switch {
@@ -192,7 +192,7 @@ func (w *worker) carryOut(ctx context.Context, job *load.Worker) error {
 	case cause != nil && !errors.Is(cause, errStopped):
 		m.Why = "it has ended early: " + cause.Error()
 	}
-	if _, told := w.say(context.Background(), ended, m); told != nil {
+	if _, told := w.sendToCoordinator(context.Background(), ended, m); told != nil {
 		return fmt.Errorf("the last report was not taken: %w", told)
 	}
 	if m.Why != "" {
@@ -201,13 +201,14 @@ func (w *worker) carryOut(ctx context.Context, job *load.Worker) error {
 	return nil
 }
 
-// link connects a part with the coordinator. act gives the answer about acts; unknown counts claims without an answer.
-func (w *worker) link(act <-chan bool, unknown *atomic.Int64) load.Link {
+// linkPart connects a part with the coordinator. act gives the answer about acts; unknown counts claims without an
+// answer.
+func (w *worker) linkPart(act <-chan bool, unknown *atomic.Int64) load.Link {
 	heard := &patience{time.Now()}
 	deaf := func(err error) { w.give(fmt.Errorf("the coordinator does not answer: %w", err)) }
 	return load.Link{
 		Opened: func(ctx context.Context, r load.Report) bool {
-			if _, err := w.say(ctx, opened, message{Report: &r}); err != nil {
+			if _, err := w.sendToCoordinator(ctx, opened, message{Report: &r}); err != nil {
 				deaf(err)
 				return false
 			}
@@ -219,16 +220,16 @@ func (w *worker) link(act <-chan bool, unknown *atomic.Int64) load.Link {
 			}
 		},
 		Report: func(r load.Report) {
-			if _, err := w.say(context.Background(), report, message{Report: &r}); heard.over(err) {
+			if _, err := w.sendToCoordinator(context.Background(), report, message{Report: &r}); heard.isOver(err) {
 				deaf(err)
 			}
 		},
 		Show: func(s load.Shown) error {
-			_, err := w.say(context.Background(), show, message{Shown: &s})
+			_, err := w.sendToCoordinator(context.Background(), show, message{Shown: &s})
 			return err
 		},
 		Claim: func(c steps.Claim) bool {
-			a, err := w.say(context.Background(), claim, message{Claim: &c})
+			a, err := w.sendToCoordinator(context.Background(), claim, message{Claim: &c})
 			if err != nil { // nothing is known, which the result has to say
 				unknown.Add(1)
 			}
@@ -237,10 +238,10 @@ func (w *worker) link(act <-chan bool, unknown *atomic.Int64) load.Link {
 	}
 }
 
-// obey carries out orders that come while the sessions act.
-func (w *worker) obey(ctx context.Context, act chan<- bool) {
+// obeyOrders carries out orders that come while the sessions act.
+func (w *worker) obeyOrders(ctx context.Context, act chan<- bool) {
 	for {
-		o, _, err := w.order(ctx)
+		o, _, err := w.nextOrder(ctx)
 		switch {
 		case err != nil:
 			return
@@ -259,8 +260,8 @@ func (w *worker) obey(ctx context.Context, act chan<- bool) {
 // patience is how long requests may fail.
 type patience struct{ last time.Time }
 
-// over reports whether requests have failed for Silence.
-func (p *patience) over(err error) bool {
+// isOver reports whether requests have failed for Silence.
+func (p *patience) isOver(err error) bool {
 	if err == nil {
 		p.last = time.Now()
 	}
