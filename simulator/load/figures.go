@@ -48,7 +48,7 @@ type Report struct {
 type Timing struct {
 	Name    string `json:"name,omitempty"`
 	Failed  int64  `json:"failed,omitempty"`
-	Latency []byte `json:"latency"` // see counts
+	Latency []byte `json:"latency"` // see encodeHistogram
 }
 
 // Failing has the figures of a kind of error.
@@ -77,7 +77,7 @@ var (
 	errReport = errors.New("this is no report of a worker")
 )
 
-// decodeHistogram adds to a histogram what counts has written.
+// decodeHistogram adds to a histogram what encodeHistogram has written.
 func decodeHistogram(h *hdrhistogram.Histogram, b []byte) error {
 	last := int64(0)
 	for len(b) > 0 {

@@ -204,7 +204,7 @@ type Source struct {
 	TLS     *target.TLS       `json:"tls,omitempty"`
 }
 
-// makeProfile makes the profile, as plain does.
+// makeProfile makes the profile, as makePlainProfile does.
 func (s Source) makeProfile(kinds target.Kinds, bundled func(protocol string) *target.Profile) (*target.Profile,
 	error) {
 	p, err := s.makePlainProfile(kinds, bundled)

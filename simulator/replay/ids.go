@@ -212,7 +212,7 @@ func (i *ids) renewText(b []byte) []byte { return replaceIDs(b, i.now) }
 // renderStable renders a value for people, with recorded ids in place of those that stand for them now.
 func (i *ids) renderStable(v any) string { return string(replaceIDs([]byte(wjson.Compact(v)), i.then)) }
 
-// renderReceived renders a payload that came as stable does.
+// renderReceived renders a payload that came as renderStable does.
 func (i *ids) renderReceived(b []byte) string { return string(replaceIDs(b, i.then)) }
 
 func replaceIDs(b []byte, by map[string]string) []byte {

@@ -68,7 +68,8 @@ func (g *gang) signalChange() {
 // subscribeWorkers subscribes to what workers say.
 func (g *gang) subscribeWorkers() error {
 	for what, handle := range map[string]func(m *nats.Msg){
-		joining: g.joinWorker, report: g.handleMessage(g.handleReport), show: g.handleMessage(g.handleShown), claim: g.handleMessage(g.handleClaim),
+		joining: g.joinWorker, report: g.handleMessage(g.handleReport),
+		show: g.handleMessage(g.handleShown), claim: g.handleMessage(g.handleClaim),
 		opened: g.handleMessage(g.hasOpened), ended: g.handleMessage(g.hasEnded),
 	} {
 		sub, err := g.c.conn.Subscribe(subjectOf(g.c.o.Name, what), handle)
