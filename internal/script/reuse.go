@@ -163,7 +163,7 @@ func (v Value) Fill(m Message, newID func() string) ([]byte, error) {
 }
 
 func fillingOf(m Message, newID func() string) *filling {
-	return &filling{message: decode(m.Body), party: m.Party, body: string(m.Body), newID: newID}
+	return &filling{message: decodeJSON(m.Body), party: m.Party, body: string(m.Body), newID: newID}
 }
 
 // Match is a condition on messages.

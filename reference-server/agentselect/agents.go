@@ -106,25 +106,25 @@ func newAgentsFile(path string, limit int64, log *slog.Logger) (*agentsFile, err
 		return f, nil
 	}
 	// A server that starts with an invalid file has no last valid list.
-	if err := f.refresh(); err != nil {
+	if err := f.refreshAgents(); err != nil {
 		return nil, fmt.Errorf("agents file %s: %w", path, err)
 	}
 	return f, nil
 }
 
-// current returns the agents that exist now.
-func (f *agentsFile) current() []Agent {
+// currentAgents returns the agents that exist now.
+func (f *agentsFile) currentAgents() []Agent {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.path != "" {
-		if err := f.refresh(); err != nil {
+		if err := f.refreshAgents(); err != nil {
 			f.log.Warn("agents file not understood, keeping the last good list", "path", f.path, "err", err)
 		}
 	}
 	return slices.Clone(f.known)
 }
 
-func (f *agentsFile) refresh() error {
+func (f *agentsFile) refreshAgents() error {
 	info, err := os.Stat(f.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		f.seen, f.sum, f.known = stamp{}, [sha256.Size]byte{}, Builtins()
@@ -133,7 +133,7 @@ func (f *agentsFile) refresh() error {
 	if err != nil {
 		return err
 	}
-	if f.unchanged(info) {
+	if f.isUnchanged(info) {
 		return nil
 	}
 	data, err := readLimited(f.path, f.limit)
@@ -154,7 +154,7 @@ func (f *agentsFile) refresh() error {
 	return nil
 }
 
-func (f *agentsFile) unchanged(info fs.FileInfo) bool {
+func (f *agentsFile) isUnchanged(info fs.FileInfo) bool {
 	return f.seen.size == info.Size() && f.seen.changed.Equal(info.ModTime()) &&
 		f.seen.read.Sub(f.seen.changed) > settled
 }

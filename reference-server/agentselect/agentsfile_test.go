@@ -117,14 +117,14 @@ func TestBrokenFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			write(t, path, text)
-			if got := file.current(); len(got) != 4 {
+			if got := file.currentAgents(); len(got) != 4 {
 				t.Errorf("agents %v", got)
 			}
 			if !strings.Contains(log.String(), "last good list") {
 				t.Errorf("log %q", log.String())
 			}
 			write(t, path, "")
-			if got := file.current(); len(got) != 3 {
+			if got := file.currentAgents(); len(got) != 3 {
 				t.Errorf("agents %v", got)
 			}
 		})
@@ -147,7 +147,7 @@ func TestChangeThatMetadataHides(t *testing.T) {
 	if err := os.Chtimes(path, at, at); err != nil {
 		t.Fatal(err)
 	}
-	if got := file.current()[3].Prompt; got != "MARK-2" {
+	if got := file.currentAgents()[3].Prompt; got != "MARK-2" {
 		t.Errorf("prompt %q", got)
 	}
 }
@@ -159,11 +159,11 @@ func TestFileThatGoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if got := file.current(); len(got) != 3 {
+		if got := file.currentAgents(); len(got) != 3 {
 			t.Errorf("agents %v", got)
 		}
 		write(t, path, reviewer)
-		if got := file.current(); len(got) != 4 {
+		if got := file.currentAgents(); len(got) != 4 {
 			t.Errorf("agents %v", got)
 		}
 		if err := os.Remove(path); err != nil {

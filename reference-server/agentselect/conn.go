@@ -45,8 +45,8 @@ type receipt struct {
 	waiting []func(context.Context)
 }
 
-// add adds everything queued for a connection.
-func (r *receipt) add(c *conn) {
+// addQueued adds everything queued for a connection.
+func (r *receipt) addQueued(c *conn) {
 	if r == nil {
 		return
 	}
@@ -63,8 +63,8 @@ func (r *receipt) add(c *conn) {
 	})
 }
 
-// wait returns when all of it has been written, or can't be written any more.
-func (r *receipt) wait(ctx context.Context) {
+// waitUntilWritten returns when all of it has been written, or can't be written any more.
+func (r *receipt) waitUntilWritten(ctx context.Context) {
 	r.mu.Lock()
 	waiting := r.waiting
 	r.waiting = nil
@@ -76,17 +76,17 @@ func (r *receipt) wait(ctx context.Context) {
 
 // serveEvents serves the stream: each event is one data line with the envelope.
 func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
-	c := s.connect(w, r, "sse")
+	c := s.admitConnection(w, r, "sse")
 	if c == nil {
 		return
 	}
-	defer s.disconnect(c)
+	defer s.dropConnection(c)
 
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-cache")
 	w.WriteHeader(http.StatusOK)
 	control := http.NewResponseController(w)
-	defer interrupted(c.Context(), control)()
+	defer interruptWrite(c.Context(), control)()
 	write := func(line []byte) error {
 		// A wrapped writer may not support deadlines; then writes have none.
 		_ = control.SetWriteDeadline(time.Now().Add(s.o.Limits.Write))
@@ -107,9 +107,9 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// interrupted ends a write in progress when ctx ends: the reader of a connection that was dropped may never take it.
+// interruptWrite ends a write in progress when ctx ends: the reader of a connection that was dropped may never take it.
 // Nothing is interrupted once stop has returned.
-func interrupted(ctx context.Context, control *http.ResponseController) (stop func()) {
+func interruptWrite(ctx context.Context, control *http.ResponseController) (stop func()) {
 	done := make(chan struct{})
 	cancel := context.AfterFunc(ctx, func() {
 		defer close(done)
@@ -125,33 +125,33 @@ func interrupted(ctx context.Context, control *http.ResponseController) (stop fu
 // serveWebSocket serves the same events and messages on one socket. The socket identifies the connection, so
 // connectionId is ignored.
 func (s *Server) serveWebSocket(w http.ResponseWriter, r *http.Request) {
-	c := s.connect(w, r, "ws")
+	c := s.admitConnection(w, r, "ws")
 	if c == nil {
 		return
 	}
-	defer s.disconnect(c)
+	defer s.dropConnection(c)
 	l := s.o.Limits
 	c.Serve(w, r, connection.WebSocket{
 		Message: l.Body, Write: l.Write, Close: l.Write, Ping: l.Heartbeat,
 		Receive: func(kind websocket.MessageType, data []byte) {
 			if c.awaitReady(c.Context()) {
-				s.receive(c, kind, data)
+				s.receiveFrames(c, kind, data)
 			}
 		},
 	})
 }
 
-func (s *Server) receive(c *conn, kind websocket.MessageType, data []byte) {
+func (s *Server) receiveFrames(c *conn, kind websocket.MessageType, data []byte) {
 	if kind != websocket.MessageText {
-		s.complain(c, Message{}, &badMessage{"not a text frame"})
+		s.reportFrame(c, Message{}, &badMessage{"not a text frame"})
 		return
 	}
-	msg, err := decode(data)
+	msg, err := decodeMessage(data)
 	if err == nil {
 		err = s.handleFrame(c, msg)
 	}
 	if err != nil {
-		s.complain(c, msg, err)
+		s.reportFrame(c, msg, err)
 	}
 }
 
@@ -163,7 +163,7 @@ func (s *Server) handleFrame(c *conn, msg Message) error {
 	case proto.SessionLoadType:
 		return s.bindByFrame(c, msg, proto.SessionLoadedEvent, s.loadSession)
 	}
-	return s.handle(c, msg, nil)
+	return s.handleMessage(c, msg, nil)
 }
 
 func (s *Server) bindByFrame(c *conn, msg Message, done string, bind func(*conn, Message) (string, error)) error {
@@ -174,12 +174,12 @@ func (s *Server) bindByFrame(c *conn, msg Message, done string, bind func(*conn,
 	requestID, _ := msg[proto.RequestID].(string)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.emit(c.info.ID, Event{Type: done, Data: EventData{proto.SessionID: id}, RequestID: requestID}, nil)
+	s.emitEvent(c.info.ID, Event{Type: done, Data: EventData{proto.SessionID: id}, RequestID: requestID}, nil)
 	return nil
 }
 
-// complain reports a frame that can't be handled. Only a failed load has an errorCode: that of a missing session.
-func (s *Server) complain(c *conn, msg Message, err error) {
+// reportFrame reports a frame that can't be handled. Only a failed load has an errorCode: that of a missing session.
+func (s *Server) reportFrame(c *conn, msg Message, err error) {
 	ev := errorEvent(err.Error())
 	ev.RequestID, _ = msg[proto.RequestID].(string)
 	if errors.Is(err, errNoSession) {
@@ -187,7 +187,7 @@ func (s *Server) complain(c *conn, msg Message, err error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.emit(c.info.ID, ev, nil)
+	s.emitEvent(c.info.ID, ev, nil)
 }
 
 // EventData is the data of an event.
@@ -217,8 +217,8 @@ type Event struct {
 // isoMillis is ISO 8601 with milliseconds, like JavaScript's toISOString.
 const isoMillis = "2006-01-02T15:04:05.000Z"
 
-// encode writes the binding's envelope: type, data, timestamp, and requestId if there is one.
-func (ev Event) encode(now time.Time) ([]byte, error) {
+// encodeEnvelope writes the binding's envelope: type, data, timestamp, and requestId if there is one.
+func (ev Event) encodeEnvelope(now time.Time) ([]byte, error) {
 	return json.Marshal(struct {
 		Type      string    `json:"type"`
 		Data      EventData `json:"data"`
@@ -228,7 +228,7 @@ func (ev Event) encode(now time.Time) ([]byte, error) {
 		json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 }
 
-func infos(agents []Agent) []proto.AgentInfo {
+func agentInfos(agents []Agent) []proto.AgentInfo {
 	list := make([]proto.AgentInfo, len(agents))
 	for i, a := range agents {
 		list[i] = a.Info()
@@ -243,7 +243,7 @@ func errorEvent(message string) Event {
 // refusalEvent includes availableAgents for every code (AS-014, AS-072, AS-075).
 func refusalEvent(r *Refusal, agents []Agent) Event {
 	return Event{Type: proto.ErrorEvent, Data: EventData{
-		proto.ErrorCode: r.Code, proto.Message: r.Message, proto.AvailableAgents: infos(agents),
+		proto.ErrorCode: r.Code, proto.Message: r.Message, proto.AvailableAgents: agentInfos(agents),
 	}}
 }
 

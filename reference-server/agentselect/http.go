@@ -14,13 +14,13 @@ import (
 	"parley/reference-server/web"
 )
 
-func (s *Server) routes() *http.ServeMux {
+func (s *Server) newRoutes() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /events", s.serveEvents)
 	mux.HandleFunc("GET /agents/ws", s.serveWebSocket)
 	mux.HandleFunc("POST /message", s.serveMessage)
-	mux.HandleFunc("POST /session/create", s.binding(s.createSession))
-	mux.HandleFunc("POST /session/load", s.binding(s.loadSession))
+	mux.HandleFunc("POST /session/create", s.handleBinding(s.createSession))
+	mux.HandleFunc("POST /session/load", s.handleBinding(s.loadSession))
 	mux.HandleFunc("GET /session/list", s.serveList)
 	mux.HandleFunc("DELETE /session/{id}", s.serveDelete)
 	mux.HandleFunc("GET /health", web.Health)
@@ -29,15 +29,15 @@ func (s *Server) routes() *http.ServeMux {
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !s.admit(w, r) {
+	if !s.admitOrigin(w, r) {
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, s.o.Limits.Body)
 	s.mux.ServeHTTP(w, r)
 }
 
-// from reads a JSON object and finds the connection that sent it, or responds with an error.
-func (s *Server) from(w http.ResponseWriter, r *http.Request, find func(Message) *conn) (Message, *conn) {
+// readFrom reads a JSON object and finds the connection that sent it, or responds with an error.
+func (s *Server) readFrom(w http.ResponseWriter, r *http.Request, find func(Message) *conn) (Message, *conn) {
 	data, err := io.ReadAll(r.Body)
 	if tooLong := (*http.MaxBytesError)(nil); errors.As(err, &tooLong) {
 		web.Refuse(w, http.StatusRequestEntityTooLarge, "body too long")
@@ -50,7 +50,7 @@ func (s *Server) from(w http.ResponseWriter, r *http.Request, find func(Message)
 	if err != nil {
 		return nil, nil
 	}
-	msg, err := decode(data)
+	msg, err := decodeMessage(data)
 	if err != nil {
 		web.Refuse(w, http.StatusBadRequest, err.Error())
 		return nil, nil
@@ -78,8 +78,8 @@ var keepNumbers = json.WithUnmarshalers(json.UnmarshalFromFunc(func(dec *jsontex
 	return err
 }))
 
-// decode reads a message strictly: a JSON object in valid UTF-8 with case-sensitive, unique keys.
-func decode(data []byte) (Message, error) {
+// decodeMessage reads a message strictly: a JSON object in valid UTF-8 with case-sensitive, unique keys.
+func decodeMessage(data []byte) (Message, error) {
 	var msg Message
 	if err := json.Unmarshal(data, &msg, keepNumbers); err != nil {
 		return nil, &badMessage{jsonwhy.Of(err)}
@@ -90,15 +90,15 @@ func decode(data []byte) (Message, error) {
 	return msg, nil
 }
 
-// connection returns the connection that a body names.
-func (s *Server) connection(msg Message) *conn {
+// connectionOf returns the connection that a body names.
+func (s *Server) connectionOf(msg Message) *conn {
 	id, _ := msg[proto.ConnectionID].(string)
 	return s.m.conns.Get(id)
 }
 
-// asker returns the connection of a message: the one it names, else the one that has its session open.
-func (s *Server) asker(msg Message) *conn {
-	if c := s.connection(msg); c != nil {
+// askingConnection returns the connection of a message: the one it names, else the one that has its session open.
+func (s *Server) askingConnection(msg Message) *conn {
+	if c := s.connectionOf(msg); c != nil {
 		return c
 	}
 	id, _ := msg[proto.SessionID].(string)
@@ -108,13 +108,13 @@ func (s *Server) asker(msg Message) *conn {
 }
 
 func (s *Server) serveMessage(w http.ResponseWriter, r *http.Request) {
-	msg, c := s.from(w, r, s.asker)
+	msg, c := s.readFrom(w, r, s.askingConnection)
 	if c == nil {
 		return
 	}
 	var told receipt
-	err := s.handle(c, msg, &told)
-	told.wait(r.Context()) // the events in reply are written to the stream before the HTTP response
+	err := s.handleMessage(c, msg, &told)
+	told.waitUntilWritten(r.Context()) // the events in reply are written to the stream before the HTTP response
 	if err != nil {
 		web.Refuse(w, http.StatusBadRequest, err.Error())
 		return
@@ -122,10 +122,10 @@ func (s *Server) serveMessage(w http.ResponseWriter, r *http.Request) {
 	web.Answer(w, http.StatusOK, map[string]any{"success": true})
 }
 
-// binding handles requests that bind a session to the connection named in the body.
-func (s *Server) binding(bind func(*conn, Message) (string, error)) http.HandlerFunc {
+// handleBinding handles requests that bind a session to the connection named in the body.
+func (s *Server) handleBinding(bind func(*conn, Message) (string, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		msg, c := s.from(w, r, s.connection)
+		msg, c := s.readFrom(w, r, s.connectionOf)
 		if c == nil {
 			return
 		}

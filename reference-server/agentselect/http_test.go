@@ -164,7 +164,7 @@ func TestSlowReader(t *testing.T) {
 	}
 	large := Event{Type: "message", Data: EventData{"content": strings.Repeat("x", 1<<20)}}
 	for range 64 {
-		b.server.send(id, large, nil)
+		b.server.queueEvent(id, large, nil)
 	}
 	select {
 	case <-slow.Context().Done():

@@ -52,7 +52,7 @@ func newID(prefix string) string { return prefix + "_" + rand.Text() }
 func (m *manager) Sessions() []string                { return slices.Clone(m.order) }
 func (m *manager) Exists(id string) bool             { return m.sessions[id] != nil }
 func (m *manager) DefaultSession(conn string) string { return m.defaults[conn] }
-func (m *manager) Agents() []Agent                   { return m.file.current() }
+func (m *manager) Agents() []Agent                   { return m.file.currentAgents() }
 func (m *manager) SetDefault(conn, session string)   { m.defaults[conn] = session }
 
 func (m *manager) Connections() []ConnInfo {
@@ -107,9 +107,9 @@ func (m *manager) NewSession(c ConnInfo) string {
 	return s.id
 }
 
-// create makes a session for the connection, with the requested initial agent, if any.
-func (m *manager) create(c ConnInfo, initial string) (string, error) {
-	if len(m.sessions) >= m.limits.Sessions && !m.evict() {
+// createSession makes a session for the connection, with the requested initial agent, if any.
+func (m *manager) createSession(c ConnInfo, initial string) (string, error) {
+	if len(m.sessions) >= m.limits.Sessions && !m.evictOldest() {
 		return "", errFull
 	}
 	id := m.NewSession(c)
@@ -117,12 +117,12 @@ func (m *manager) create(c ConnInfo, initial string) (string, error) {
 	if initial != "" {
 		m.sessions[id].initial = initial
 	}
-	m.bind(OnCreate, c, id)
+	m.bindSession(OnCreate, c, id)
 	return id, nil
 }
 
-// bind follows section 4.3: a created or loaded session belongs to the connection from now on.
-func (m *manager) bind(how Occasion, c ConnInfo, id string) {
+// bindSession follows section 4.3: a created or loaded session belongs to the connection from now on.
+func (m *manager) bindSession(how Occasion, c ConnInfo, id string) {
 	b := m.policy.Bind(m, how, c, id)
 	if b.Release {
 		for conn, bound := range m.defaults {
@@ -139,8 +139,8 @@ func (m *manager) bind(how Occasion, c ConnInfo, id string) {
 	}
 }
 
-// leave removes a connection that has ended. Its sessions stay and can be loaded by another.
-func (m *manager) leave(conn string) {
+// removeConnection removes a connection that has ended. Its sessions stay and can be loaded by another.
+func (m *manager) removeConnection(conn string) {
 	m.conns.Remove(conn)
 	delete(m.defaults, conn)
 	for _, s := range m.sessions {
@@ -150,18 +150,18 @@ func (m *manager) leave(conn string) {
 	}
 }
 
-// evict removes the oldest idle session that no connection has open.
-func (m *manager) evict() bool {
+// evictOldest removes the oldest idle session that no connection has open.
+func (m *manager) evictOldest() bool {
 	for _, id := range m.order {
 		if m.Owner(id) == "" && m.sessionControllers[id] == nil && len(m.pendingInteractions[id]) == 0 {
-			m.remove(id)
+			m.removeSession(id)
 			return true
 		}
 	}
 	return false
 }
 
-func (m *manager) remove(id string) {
+func (m *manager) removeSession(id string) {
 	delete(m.agents, m.policy.AgentKey(id, m.Owner(id)))
 	delete(m.sessions, id)
 	m.order = slices.DeleteFunc(m.order, func(s string) bool { return s == id })
@@ -172,8 +172,8 @@ func (m *manager) remove(id string) {
 	}
 }
 
-// interaction finds a pending request to the user.
-func (m *manager) interaction(requestID string) *interaction {
+// findInteraction finds a pending request to the user.
+func (m *manager) findInteraction(requestID string) *interaction {
 	for _, all := range m.pendingInteractions {
 		for _, it := range all {
 			if it.id == requestID {
@@ -184,8 +184,8 @@ func (m *manager) interaction(requestID string) *interaction {
 	return nil
 }
 
-// settle removes a pending request, and with the last one its session's entry.
-func (m *manager) settle(it *interaction) {
+// removeInteraction removes a pending request, and with the last one its session's entry.
+func (m *manager) removeInteraction(it *interaction) {
 	rest := slices.DeleteFunc(m.pendingInteractions[it.session], func(o *interaction) bool { return o == it })
 	if len(rest) == 0 {
 		delete(m.pendingInteractions, it.session)
@@ -202,13 +202,13 @@ func (s *Server) createSession(c *conn, msg Message) (string, error) {
 	defer s.mu.Unlock()
 	initial, asked := msg[proto.InitialAgentID]
 	id, _ := initial.(string)
-	if _, listed := findAgent(s.agents(ForSwitch), id); asked && !listed {
+	if _, listed := findAgent(s.agentsFor(ForSwitch), id); asked && !listed {
 		return "", &badMessage{"initialAgentId is not an available agent"}
 	}
 	if s.m.conns.Get(c.info.ID) == nil {
 		return "", &badMessage{"the connection has ended"}
 	}
-	made, err := s.m.create(c.info, id)
+	made, err := s.m.createSession(c.info, id)
 	if err == nil {
 		s.o.Logger.Info("session created", "conn", c.info.ID, "session", made, "agent", s.m.AgentOf(made))
 	}
@@ -229,7 +229,7 @@ func (s *Server) loadSession(c *conn, msg Message) (string, error) {
 	if s.m.conns.Get(c.info.ID) == nil {
 		return "", &badMessage{"the connection has ended"}
 	}
-	s.m.bind(OnLoad, c.info, id)
+	s.m.bindSession(OnLoad, c.info, id)
 	s.o.Logger.Info("session loaded", "conn", c.info.ID, "session", id, "agent", s.m.AgentOf(id))
 	return id, nil
 }
@@ -244,8 +244,8 @@ func (s *Server) deleteSession(id string) bool {
 	if s.m.sessionControllers[id] != nil {
 		s.emitTo(id, Event{Type: proto.CompleteEvent, Data: EventData{proto.SessionID: id, proto.Cancelled: true}}, nil)
 	}
-	s.end(id, AbortEffect{Turn: true, Interactions: true})
-	s.m.remove(id)
+	s.endTurn(id, AbortEffect{Turn: true, Interactions: true})
+	s.m.removeSession(id)
 	s.o.Logger.Info("session deleted", "session", id)
 	return true
 }

@@ -65,7 +65,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{o: o, m: newManager(o, file)}
 	s.ctx, s.stop = context.WithCancel(context.Background())
-	s.mux = s.routes()
+	s.mux = s.newRoutes()
 	return s, nil
 }
 
@@ -87,8 +87,8 @@ func (s *Server) Close(ctx context.Context) error {
 	return err
 }
 
-// begin registers a turn, unless the server has been closed. The caller holds the lock.
-func (s *Server) begin() bool {
+// registerTurn registers a turn, unless the server has been closed. The caller holds the lock.
+func (s *Server) registerTurn() bool {
 	if s.closed {
 		return false
 	}
@@ -96,10 +96,10 @@ func (s *Server) begin() bool {
 	return true
 }
 
-// connect admits a connection and queues its greeting: connected, immediately followed by agent_list (AS-030, AS-033,
-// AS-105). The connection accepts messages once they are written (AS-106). connect returns nil after refusing the
-// request.
-func (s *Server) connect(w http.ResponseWriter, r *http.Request, transport string) *conn {
+// admitConnection admits a connection and queues its greeting: connected, immediately followed by agent_list (AS-030,
+// AS-033, AS-105). The connection accepts messages once they are written (AS-106). connect returns nil after refusing
+// the request.
+func (s *Server) admitConnection(w http.ResponseWriter, r *http.Request, transport string) *conn {
 	info := ConnInfo{ID: newID("conn"), Transport: transport, Query: r.URL.Query()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,50 +109,52 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request, transport strin
 		web.Refuse(w, http.StatusServiceUnavailable, err.Error())
 		return nil
 	}
-	s.emit(info.ID, Event{Type: proto.ConnectedEvent, Data: EventData{proto.ConnectionID: info.ID}}, nil)
-	s.emit(info.ID, Event{Type: proto.AgentListEvent, Data: EventData{
-		proto.Agents:         infos(s.agents(ForConnect)),
+	s.emitEvent(info.ID, Event{Type: proto.ConnectedEvent, Data: EventData{proto.ConnectionID: info.ID}}, nil)
+	s.emitEvent(info.ID, Event{Type: proto.AgentListEvent, Data: EventData{
+		proto.Agents:         agentInfos(s.agentsFor(ForConnect)),
 		proto.CurrentAgentID: s.o.Policy.InitialAgent(info),
 	}}, nil)
 	c.Then(func() { close(c.ready) })
 	return c
 }
 
-func (s *Server) disconnect(c *conn) {
+func (s *Server) dropConnection(c *conn) {
 	c.End(connection.ErrEnded)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.o.Policy.OnDisconnect(s.m, c.info)
-	s.m.leave(c.info.ID)
+	s.m.removeConnection(c.info.ID)
 }
 
-// agents returns the agents for a purpose. The caller holds the lock.
-func (s *Server) agents(why Purpose) []Agent { return s.o.Policy.Agents(why, s.m.file.current()) }
+// agentsFor returns the agents for a purpose. The caller holds the lock.
+func (s *Server) agentsFor(why Purpose) []Agent {
+	return s.o.Policy.Agents(why, s.m.file.currentAgents())
+}
 
-// emit passes an event to a connection through Outbound. The caller holds the lock, so that events are sent in the
+// emitEvent passes an event to a connection through Outbound. The caller holds the lock, so that events are sent in the
 // order of the changes that they report.
-func (s *Server) emit(connID string, ev Event, r *receipt) {
+func (s *Server) emitEvent(connID string, ev Event, r *receipt) {
 	if c := s.m.conns.Get(connID); c != nil {
-		s.o.Outbound(s.m, c.info, ev, func(to string, ev Event) { s.send(to, ev, r) })
+		s.o.Outbound(s.m, c.info, ev, func(to string, ev Event) { s.queueEvent(to, ev, r) })
 	}
 }
 
 // emitTo passes an event to a session's connection (AS-094, AS-095). The caller holds the lock.
-func (s *Server) emitTo(session string, ev Event, r *receipt) { s.emit(s.m.Owner(session), ev, r) }
+func (s *Server) emitTo(session string, ev Event, r *receipt) { s.emitEvent(s.m.Owner(session), ev, r) }
 
-// send queues an event. It needs no lock.
-func (s *Server) send(connID string, ev Event, r *receipt) {
+// queueEvent queues an event. It needs no lock.
+func (s *Server) queueEvent(connID string, ev Event, r *receipt) {
 	c := s.m.conns.Get(connID)
 	if c == nil {
 		return
 	}
-	data, err := ev.encode(time.Now())
+	data, err := ev.encodeEnvelope(time.Now())
 	if err != nil {
 		s.o.Logger.Error("event not encoded", "type", ev.Type, "err", err)
 		return
 	}
 	c.Push(data)
-	r.add(c)
+	r.addQueued(c)
 }
 
 // Options configures a Server. The zero value serves the built-in agents with a new brain.
@@ -228,8 +230,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// admit refuses requests from pages of other origins, and answers preflight requests from allowed ones.
-func (s *Server) admit(w http.ResponseWriter, r *http.Request) bool {
+// admitOrigin refuses requests from pages of other origins, and answers preflight requests from allowed ones.
+func (s *Server) admitOrigin(w http.ResponseWriter, r *http.Request) bool {
 	if !web.Admit(w, r, s.o.AllowOrigins) {
 		return false
 	}

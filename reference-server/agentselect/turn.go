@@ -43,31 +43,31 @@ var errEnded = errors.New("turn ended")
 
 // startTurn begins a conversation with the session's current agent. The caller holds the lock.
 func (s *Server) startTurn(sess *session, content string) {
-	if !s.begin() {
+	if !s.registerTurn() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, s.o.Limits.Turn)
 	ctl := &controller{cancel: cancel}
 	s.m.sessionControllers[sess.id] = ctl
 	sess.turns++
-	sess.remember(s.o.Limits.History, llm.Message{Role: llm.RoleUser, Text: content})
+	sess.appendHistory(s.o.Limits.History, llm.Message{Role: llm.RoleUser, Text: content})
 	t := &turn{s: s, session: sess.id, number: sess.turns, ctl: ctl, messages: slices.Clone(sess.history)}
-	first, err := t.configure(1) // here, so that a switch that follows immediately does not affect this turn (AS-061)
+	first, err := t.configureCall(1) // here, so that a switch that follows immediately does not affect this turn (AS-061)
 	s.o.Logger.Info("turn begun", "session", sess.id, "agent", first.AgentID, "turn", sess.turns)
 	go func() {
 		defer s.turns.Done()
 		defer cancel()
 		before := len(t.messages)
 		if err == nil {
-			err = t.run(ctx, first)
+			err = t.runCalls(ctx, first)
 		}
-		t.finish(before, err)
+		t.finishTurn(before, err)
 	}()
 }
 
-// remember appends to the history and drops the oldest turns beyond the limit, so that the history starts with a user
-// message.
-func (sess *session) remember(limit int, more ...llm.Message) {
+// appendHistory appends to the history and drops the oldest turns beyond the limit, so that the history starts with a
+// user message.
+func (sess *session) appendHistory(limit int, more ...llm.Message) {
 	h := append(sess.history, more...)
 	for len(h) > limit {
 		next := slices.IndexFunc(h[1:], func(m llm.Message) bool { return m.Role == llm.RoleUser })
@@ -79,10 +79,10 @@ func (sess *session) remember(limit int, more ...llm.Message) {
 	sess.history = slices.Clone(h)
 }
 
-// configure asks the policy for the configuration of a call. The caller holds the lock.
-func (t *turn) configure(call int) (Config, error) {
+// configureCall asks the policy for the configuration of a call. The caller holds the lock.
+func (t *turn) configureCall(call int) (Config, error) {
 	id := t.s.m.AgentOf(t.session)
-	now, ok := findAgent(t.s.agents(ForTurn), id)
+	now, ok := findAgent(t.s.agentsFor(ForTurn), id)
 	if !ok && call == 1 {
 		return Config{}, fmt.Errorf("agent %s does not exist any more", id)
 	}
@@ -97,27 +97,27 @@ func (t *turn) configure(call int) (Config, error) {
 	return cfg, nil
 }
 
-// run calls the model until it requests no more tools.
-func (t *turn) run(ctx context.Context, cfg Config) error {
+// runCalls calls the model until it requests no more tools.
+func (t *turn) runCalls(ctx context.Context, cfg Config) error {
 	for call := 1; ; call++ {
 		if call > t.s.o.Limits.ModelCalls {
 			return fmt.Errorf("more than %d model calls in one turn", t.s.o.Limits.ModelCalls)
 		}
 		if call > 1 {
-			err := t.locked(func() (err error) { cfg, err = t.configure(call); return err })
+			err := t.whileLocked(func() (err error) { cfg, err = t.configureCall(call); return err })
 			if err != nil {
 				return err
 			}
 		}
-		more, err := t.call(ctx, cfg)
+		more, err := t.callModel(ctx, cfg)
 		if err != nil || !more {
 			return err
 		}
 	}
 }
 
-// locked runs f under the lock, unless the turn has ended.
-func (t *turn) locked(f func() error) error {
+// whileLocked runs f under the lock, unless the turn has ended.
+func (t *turn) whileLocked(f func() error) error {
 	t.s.mu.Lock()
 	defer t.s.mu.Unlock()
 	if t.s.m.sessionControllers[t.session] != t.ctl {
@@ -126,17 +126,17 @@ func (t *turn) locked(f func() error) error {
 	return f()
 }
 
-// say sends an event to the session's connection, unless the turn has ended. It waits until the event is written, so
-// that a fast model does not overrun every reader.
-func (t *turn) say(ctx context.Context, ev Event) error {
+// sendEvent sends an event to the session's connection, unless the turn has ended. It waits until the event is written,
+// so that a fast model does not overrun every reader.
+func (t *turn) sendEvent(ctx context.Context, ev Event) error {
 	var told receipt
-	err := t.locked(func() error { t.s.emitTo(t.session, ev, &told); return nil })
-	told.wait(ctx)
+	err := t.whileLocked(func() error { t.s.emitTo(t.session, ev, &told); return nil })
+	told.waitUntilWritten(ctx)
 	return err
 }
 
-// call makes one model call; more reports whether it requested tools, whose results are then in messages.
-func (t *turn) call(ctx context.Context, cfg Config) (more bool, err error) {
+// callModel makes one model call; more reports whether it requested tools, whose results are then in messages.
+func (t *turn) callModel(ctx context.Context, cfg Config) (more bool, err error) {
 	var text strings.Builder
 	var calls []llm.ToolCall
 	request := llm.Request{
@@ -149,19 +149,19 @@ func (t *turn) call(ctx context.Context, cfg Config) (more bool, err error) {
 			return nil
 		}
 		text.WriteString(p.Text)
-		return t.say(ctx, messageEvent(p.Text, true))
+		return t.sendEvent(ctx, messageEvent(p.Text, true))
 	})
 	if err != nil {
 		return false, err
 	}
 	if text.Len() > 0 {
-		if err := t.say(ctx, messageEvent(text.String(), false)); err != nil {
+		if err := t.sendEvent(ctx, messageEvent(text.String(), false)); err != nil {
 			return false, err
 		}
 	}
 	t.messages = append(t.messages, llm.Message{Role: llm.RoleAssistant, Text: text.String(), Calls: calls})
 	for _, c := range calls {
-		result, err := t.use(ctx, cfg, c)
+		result, err := t.useTool(ctx, cfg, c)
 		if err != nil {
 			return false, err
 		}
@@ -176,28 +176,28 @@ func messageEvent(content string, streaming bool) Event {
 	}}
 }
 
-// use returns the result of a tool call, or that the agent may not use the tool. Nothing is ever executed.
-func (t *turn) use(ctx context.Context, cfg Config, c llm.ToolCall) (string, error) {
+// useTool returns the result of a tool call, or that the agent may not use the tool. Nothing is ever executed.
+func (t *turn) useTool(ctx context.Context, cfg Config, c llm.ToolCall) (string, error) {
 	switch {
 	case !slices.Contains(cfg.Tools, c.Name):
 		return fmt.Sprintf("The tool %s is not permitted to %s.", c.Name, cfg.AgentID), nil
 	case c.Name == confirmedTool:
-		answer, err := t.ask(ctx, proto.ConfirmationRequestEvent, c)
-		if err == nil && !approves(answer) {
+		answer, err := t.askUser(ctx, proto.ConfirmationRequestEvent, c)
+		if err == nil && !isApproval(answer) {
 			return "The user rejected the command.", nil
 		}
 		return "The user approved the command. This server executes nothing.", err
 	case c.Name == questionTool:
-		answer, err := t.ask(ctx, proto.QuestionRequestEvent, c)
-		return fmt.Sprintf("The user answered: %s", printed(answer)), err
+		answer, err := t.askUser(ctx, proto.QuestionRequestEvent, c)
+		return fmt.Sprintf("The user answered: %s", printValue(answer)), err
 	}
 	return fmt.Sprintf("This server does not execute %s.", c.Name), nil
 }
 
-// ask parks the turn until the user has answered.
-func (t *turn) ask(ctx context.Context, kind string, c llm.ToolCall) (any, error) {
+// askUser parks the turn until the user has answered.
+func (t *turn) askUser(ctx context.Context, kind string, c llm.ToolCall) (any, error) {
 	it := &interaction{id: newID("req"), session: t.session, kind: kind, controller: t.ctl, answered: make(chan any, 1)}
-	err := t.locked(func() error {
+	err := t.whileLocked(func() error {
 		t.ctl.parked = true
 		m := t.s.m
 		m.pendingInteractions[t.session] = append(m.pendingInteractions[t.session], it)
@@ -227,10 +227,10 @@ func requestEvent(it *interaction, c llm.ToolCall) Event {
 	return Event{Type: it.kind, Data: data, RequestID: it.id}
 }
 
-// finish removes the turn and reports how it ended. Its own messages begin at before.
-func (t *turn) finish(before int, err error) {
-	_ = t.locked(func() error {
-		t.s.end(t.session, AbortEffect{Turn: true, Interactions: true})
+// finishTurn removes the turn and reports how it ended. Its own messages begin at before.
+func (t *turn) finishTurn(before int, err error) {
+	_ = t.whileLocked(func() error {
+		t.s.endTurn(t.session, AbortEffect{Turn: true, Interactions: true})
 		how := "success"
 		if err != nil {
 			how = "error"
@@ -239,7 +239,7 @@ func (t *turn) finish(before int, err error) {
 		if err != nil {
 			t.s.emitTo(t.session, errorEvent(failureText(err)), nil)
 		} else {
-			t.s.m.sessions[t.session].remember(t.s.o.Limits.History, t.messages[before:]...)
+			t.s.m.sessions[t.session].appendHistory(t.s.o.Limits.History, t.messages[before:]...)
 		}
 		t.s.emitTo(t.session, Event{Type: proto.CompleteEvent, Data: EventData{proto.SessionID: t.session}}, nil)
 		return nil
@@ -254,8 +254,8 @@ func failureText(err error) string {
 	return fmt.Sprintf("The conversation failed: %v", err)
 }
 
-// approves reads the response to a confirmation: true, or one of the words that clients send for yes.
-func approves(response any) bool {
+// isApproval reads the response to a confirmation: true, or one of the words that clients send for yes.
+func isApproval(response any) bool {
 	switch v := response.(type) {
 	case bool:
 		return v
@@ -263,7 +263,7 @@ func approves(response any) bool {
 		return slices.Contains([]string{"approve", "approve_once", "approve_always", "approved", "yes", "allow", "true"}, v)
 	case map[string]any:
 		for _, key := range []string{"approved", "decision", "result"} {
-			if approves(v[key]) {
+			if isApproval(v[key]) {
 				return true
 			}
 		}
@@ -271,7 +271,7 @@ func approves(response any) bool {
 	return false
 }
 
-func printed(response any) string {
+func printValue(response any) string {
 	if text, ok := response.(string); ok {
 		return text
 	}

@@ -71,7 +71,7 @@ func (b *Outbox) Push(frames ...[]byte) {
 			b.end(ErrSlow)
 			return
 		}
-		if b.add(entry{frame: frame}) {
+		if b.addEntry(entry{frame: frame}) {
 			b.frames++
 			b.bytes += len(frame)
 		}
@@ -82,20 +82,20 @@ func (b *Outbox) Push(frames ...[]byte) {
 func (b *Outbox) Then(f func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.add(entry{then: f})
+	b.addEntry(entry{then: f})
 }
 
-// add queues an entry; false if it comes too late. The caller holds the lock.
-func (b *Outbox) add(e entry) bool {
+// addEntry queues an entry; false if it comes too late. The caller holds the lock.
+func (b *Outbox) addEntry(e entry) bool {
 	if b.farewell != nil || b.ctx.Err() != nil {
 		return false
 	}
 	b.queue = append(b.queue, e)
-	b.ring()
+	b.signalReady()
 	return true
 }
 
-func (b *Outbox) ring() {
+func (b *Outbox) signalReady() {
 	select {
 	case b.wake <- struct{}{}:
 	default:
@@ -108,7 +108,7 @@ func (b *Outbox) Finish(bye websocket.CloseError) {
 	defer b.mu.Unlock()
 	if b.farewell == nil && b.ctx.Err() == nil {
 		b.farewell = &bye
-		b.ring()
+		b.signalReady()
 	}
 }
 
@@ -125,7 +125,7 @@ func (b *Outbox) Over() bool {
 func (b *Outbox) Next(ctx context.Context) ([]byte, error) {
 	for {
 		over := ctx.Err() // checked before the queue, so that frames queued before ctx ended are returned
-		e, err := b.take()
+		e, err := b.takeFirst()
 		switch {
 		case err != nil:
 			return nil, err
@@ -145,8 +145,8 @@ func (b *Outbox) Next(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// take returns the first entry; nil if there is none yet.
-func (b *Outbox) take() (*entry, error) {
+// takeFirst returns the first entry; nil if there is none yet.
+func (b *Outbox) takeFirst() (*entry, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.bytes, b.writing = b.bytes-b.writing, 0

@@ -27,8 +27,8 @@ type WebSocket struct {
 	Receive func(kind websocket.MessageType, data []byte)
 }
 
-// offered returns the subprotocols that a handshake offers, in order of preference.
-func offered(h http.Header) []string {
+// offeredSubprotocols returns the subprotocols that a handshake offers, in order of preference.
+func offeredSubprotocols(h http.Header) []string {
 	names := strings.Split(strings.Join(h.Values("Sec-WebSocket-Protocol"), ","), ",")
 	for i := range names {
 		names[i] = strings.TrimSpace(names[i])
@@ -42,7 +42,7 @@ func (b *Outbox) Serve(w http.ResponseWriter, r *http.Request, o WebSocket) {
 	defer b.End(ErrEnded)
 	raw := &hijacked{ResponseWriter: w}
 	ws, err := websocket.Accept(raw, r, &websocket.AcceptOptions{InsecureSkipVerify: true,
-		Subprotocols: offered(r.Header)}) // a browser gives up if none of those it offers is selected
+		Subprotocols: offeredSubprotocols(r.Header)}) // a browser gives up if none of those it offers is selected
 	if err != nil {
 		return
 	}
@@ -54,11 +54,11 @@ func (b *Outbox) Serve(w http.ResponseWriter, r *http.Request, o WebSocket) {
 	go func() {
 		defer close(pumped)
 		defer b.End(ErrEnded) // ends the reading
-		b.write(ws, o)
+		b.writeUntilEnd(ws, o)
 	}()
 	tooLong := false
 	for {
-		kind, data, err := b.read(ws, o.Message)
+		kind, data, err := b.readMessage(ws, o.Message)
 		if err != nil {
 			break
 		}
@@ -71,9 +71,9 @@ func (b *Outbox) Serve(w http.ResponseWriter, r *http.Request, o WebSocket) {
 	<-pumped
 }
 
-// read returns a message, or the beginning of one that is longer than limit. That one ends the connection; the rest
-// of it is read until then, so that the client reads why instead of a reset.
-func (b *Outbox) read(ws *websocket.Conn, limit int64) (websocket.MessageType, []byte, error) {
+// readMessage returns a message, or the beginning of one that is longer than limit. That one ends the connection; the
+// rest of it is read until then, so that the client reads why instead of a reset.
+func (b *Outbox) readMessage(ws *websocket.Conn, limit int64) (websocket.MessageType, []byte, error) {
 	kind, from, err := ws.Reader(b.ctx)
 	if err != nil {
 		return 0, nil, err
@@ -87,8 +87,8 @@ func (b *Outbox) read(ws *websocket.Conn, limit int64) (websocket.MessageType, [
 	return kind, data, err
 }
 
-// write writes until the connection ends, then closes the WebSocket.
-func (b *Outbox) write(ws *websocket.Conn, o WebSocket) {
+// writeUntilEnd writes until the connection ends, then closes the WebSocket.
+func (b *Outbox) writeUntilEnd(ws *websocket.Conn, o WebSocket) {
 	within := func(do func(context.Context) error) error {
 		ctx, cancel := context.WithTimeout(b.ctx, o.Write)
 		defer cancel()

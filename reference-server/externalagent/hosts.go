@@ -50,8 +50,8 @@ func newHosts(o Options, store host.Store, each host.Options) *hosts {
 	return &hosts{o: o, make: each, store: store, all: map[string]*place{}}
 }
 
-// find returns the host of a relay session; nil if there is none.
-func (hs *hosts) find(session string) *host.Host {
+// findHost returns the host of a relay session; nil if there is none.
+func (hs *hosts) findHost(session string) *host.Host {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
 	if s := hs.all[session]; s != nil {
@@ -60,15 +60,15 @@ func (hs *hosts) find(session string) *host.Host {
 	return nil
 }
 
-// call attaches a host, the previous one or a new one, to a relay session that an agent is joining. The relay calls
+// callHost attaches a host, the previous one or a new one, to a relay session that an agent is joining. The relay calls
 // it, and the agent waits meanwhile.
-func (hs *hosts) call(session string) {
-	s, err := hs.place(session)
+func (hs *hosts) callHost(session string) {
+	s, err := hs.placeOf(session)
 	if err != nil {
 		hs.o.Logger.Warn("relay session without a host", "err", err)
 		return
 	}
-	hs.join(s)
+	hs.joinHost(s)
 }
 
 var (
@@ -76,8 +76,8 @@ var (
 	errEnding = errors.New("the server closes")
 )
 
-// place returns the host's place, making one if necessary, and cancels its expiry.
-func (hs *hosts) place(session string) (*place, error) {
+// placeOf returns the host's place, making one if necessary, and cancels its expiry.
+func (hs *hosts) placeOf(session string) (*place, error) {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
 	if hs.ending {
@@ -99,14 +99,14 @@ func (hs *hosts) place(session string) (*place, error) {
 	return s, nil
 }
 
-// join attaches the host to the relay and serves it in a goroutine, after any previous connection has ended.
-func (hs *hosts) join(s *place) {
+// joinHost attaches the host to the relay and serves it in a goroutine, after any previous connection has ended.
+func (hs *hosts) joinHost(s *place) {
 	c, err := hs.attach(s.session, proto.HostRole)
 	if err != nil {
 		hs.o.Logger.Warn("relay session without a host", "err", err)
 		hs.mu.Lock()
 		defer hs.mu.Unlock()
-		hs.idle(s)
+		hs.forgetWhenIdle(s)
 		return
 	}
 	l := &line{Conn: c, tap: &s.tap, gone: make(chan struct{})}
@@ -122,13 +122,13 @@ func (hs *hosts) join(s *place) {
 		if before != nil {
 			<-before.gone
 		}
-		hs.serve(s, l)
+		hs.serveHost(s, l)
 	}()
 }
 
-// serve runs a host until it leaves. A host that the relay dropped for being too slow reattaches at once, or its
+// serveHost runs a host until it leaves. A host that the relay dropped for being too slow reattaches at once, or its
 // agents would wait forever.
-func (hs *hosts) serve(s *place, l *line) {
+func (hs *hosts) serveHost(s *place, l *line) {
 	err := s.host.Serve(context.Background(), l)
 	_ = l.Close() // never fails
 	again := l.leaving.Err() == nil && !errors.Is(err, host.ErrClosed) && websocket.CloseStatus(err) == -1
@@ -138,19 +138,19 @@ func (hs *hosts) serve(s *place, l *line) {
 		again = false
 	} else if !again {
 		s.line = nil
-		hs.idle(s)
+		hs.forgetWhenIdle(s)
 	}
 	again = again && !hs.ending && hs.all[s.session] == s
 	hs.mu.Unlock()
 	close(l.gone)
 	if again {
 		hs.o.Logger.Warn("host dropped", "err", err)
-		hs.join(s)
+		hs.joinHost(s)
 	}
 }
 
-// idle forgets the host after Options.Idle unless an agent joins. The caller holds the lock.
-func (hs *hosts) idle(s *place) {
+// forgetWhenIdle forgets the host after Options.Idle unless an agent joins. The caller holds the lock.
+func (hs *hosts) forgetWhenIdle(s *place) {
 	if hs.ending || hs.all[s.session] != s {
 		return
 	}
@@ -160,7 +160,7 @@ func (hs *hosts) idle(s *place) {
 		hs.mu.Lock()
 		defer hs.mu.Unlock()
 		if s.since == since && hs.all[s.session] == s {
-			hs.forget(s)
+			hs.endHost(s)
 		}
 	})
 }
@@ -174,23 +174,23 @@ func (hs *hosts) makeRoom() bool {
 		}
 	}
 	if oldest != nil {
-		hs.forget(oldest)
+		hs.endHost(oldest)
 	}
 	return oldest != nil
 }
 
-// forget ends a disconnected host. The caller holds the lock, so that no other host of its relay session begins
+// endHost ends a disconnected host. The caller holds the lock, so that no other host of its relay session begins
 // before its log ends.
-func (hs *hosts) forget(s *place) {
+func (hs *hosts) endHost(s *place) {
 	delete(hs.all, s.session)
 	if err := s.host.Close(); err != nil {
 		hs.o.Logger.Error("host not closed in order", "err", err)
 	}
 }
 
-// rest lets the host leave a relay session without agents, after it has read what they sent. The relay calls it, and
-// agents that join meanwhile wait.
-func (hs *hosts) rest(session string) {
+// leaveWhenEmpty lets the host leave a relay session without agents, after it has read what they sent. The relay calls
+// it, and agents that join meanwhile wait.
+func (hs *hosts) leaveWhenEmpty(session string) {
 	hs.mu.Lock()
 	var l *line
 	if s := hs.all[session]; s != nil {
@@ -203,8 +203,8 @@ func (hs *hosts) rest(session string) {
 	}
 }
 
-// close ends all hosts, and the store.
-func (hs *hosts) close() error {
+// closeAll ends all hosts, and the store.
+func (hs *hosts) closeAll() error {
 	hs.mu.Lock()
 	hs.ending = true
 	all := hs.all

@@ -71,7 +71,7 @@ func TestIdle(t *testing.T) {
 		}
 		time.Sleep(defaultIdle + time.Second)
 		synctest.Wait()
-		if s.hosts.find("a") != nil {
+		if s.hosts.findHost("a") != nil {
 			t.Error("not forgotten")
 		}
 		if types := logged(t, s.o.Logs, nameOf(id)); types[len(types)-1] != "session.closed" {
@@ -116,7 +116,7 @@ func TestMaxHosts(t *testing.T) {
 		leave(t, a)
 		p, c = inside(t, s, "c")
 		p.start()
-		if s.hosts.find("a") == nil || s.hosts.find("b") != nil {
+		if s.hosts.findHost("a") == nil || s.hosts.findHost("b") != nil {
 			t.Error("the wrong one made room")
 		}
 		leave(t, c)

@@ -70,7 +70,7 @@ func New(o Options) (*Server, error) {
 	s := &Server{o: o, mux: http.NewServeMux()}
 	s.hosts = newHosts(o, store, host.Options{Catalogue: catalogue, Store: store, LogName: o.LogName, Logger: o.Logger})
 	r := o.Relay
-	r.OnAgent, r.OnEmpty, r.Origins = s.hosts.call, s.hosts.rest, o.AllowOrigins
+	r.OnAgent, r.OnEmpty, r.Origins = s.hosts.callHost, s.hosts.leaveWhenEmpty, o.AllowOrigins
 	if s.relay, err = relay.New(r); err != nil {
 		return nil, errors.Join(fmt.Errorf("make the relay: %w", err), store.Close())
 	}
@@ -94,7 +94,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Say delivers the participant's input in a relay session. It fails as host.Say does, and with host.ErrNoSession if
 // the relay session has no host.
 func (s *Server) Say(session, text string) error {
-	h := s.hosts.find(session)
+	h := s.hosts.findHost(session)
 	if h == nil {
 		return host.ErrNoSession
 	}
@@ -105,7 +105,7 @@ func (s *Server) Say(session, text string) error {
 // an error that wraps ctx's. It may be called again.
 func (s *Server) Close(ctx context.Context) error {
 	err := s.relay.Close(ctx)
-	s.ended.Do(func() { s.failed = s.hosts.close() })
+	s.ended.Do(func() { s.failed = s.hosts.closeAll() })
 	return errors.Join(err, s.failed)
 }
 
@@ -222,6 +222,6 @@ func (s *Server) serveSay(w http.ResponseWriter, r *http.Request) {
 // serveSession reports whether there is a study session: no protocol message tells an agent that another agent has
 // ended it.
 func (s *Server) serveSession(w http.ResponseWriter, r *http.Request) {
-	h := s.hosts.find(r.URL.Query().Get("session"))
+	h := s.hosts.findHost(r.URL.Query().Get("session"))
 	web.Answer(w, http.StatusOK, map[string]any{"active": h != nil && h.Active()})
 }

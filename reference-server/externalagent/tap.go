@@ -35,7 +35,7 @@ type tap struct {
 	kept []tapped
 }
 
-func (t *tap) add(in bool, data []byte) {
+func (t *tap) addMessage(in bool, data []byte) {
 	m := tapped{At: time.Now().UTC(), In: in, Cut: len(data) > maxTappedText}
 	m.Text = strings.ToValidUTF8(string(data[:min(len(data), maxTappedText)]), "\uFFFD")
 	t.mu.Lock()
@@ -49,8 +49,8 @@ func (t *tap) add(in bool, data []byte) {
 	}
 }
 
-// after returns the kept messages with greater numbers, oldest first, and the number of the latest one.
-func (t *tap) after(n int) ([]tapped, int) {
+// messagesAfter returns the kept messages with greater numbers, oldest first, and the number of the latest one.
+func (t *tap) messagesAfter(n int) ([]tapped, int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	out := []tapped{}
@@ -69,14 +69,14 @@ func (l *line) Read(ctx context.Context) ([]byte, error) {
 	defer context.AfterFunc(l.leaving, cancel)()
 	data, err := l.Conn.Read(ctx)
 	if err == nil {
-		l.tap.add(true, data)
+		l.tap.addMessage(true, data)
 	}
 	return data, err
 }
 
 // Write implements host.Conn.
 func (l *line) Write(ctx context.Context, data []byte) error {
-	l.tap.add(false, data) // before the agent can ask for it
+	l.tap.addMessage(false, data) // before the agent can ask for it
 	return l.Conn.Write(ctx, data)
 }
 
@@ -90,7 +90,7 @@ func (s *Server) serveWire(w http.ResponseWriter, r *http.Request) {
 	}
 	messages, last := []tapped{}, 0
 	if t := s.hosts.tapOf(q.Get("session")); t != nil {
-		messages, last = t.after(after)
+		messages, last = t.messagesAfter(after)
 	}
 	web.Answer(w, http.StatusOK, map[string]any{"messages": messages, "last": last})
 }

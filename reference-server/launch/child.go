@@ -26,8 +26,8 @@ const (
 	childRoom     = "PARLEY_BUNDLED_CONNECTIONS"
 )
 
-// command returns the command that starts this program again.
-func (l *launcher) command() (*target.Command, error) {
+// selfCommand returns the command that starts this program again.
+func (l *launcher) selfCommand() (*target.Command, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
@@ -40,13 +40,13 @@ func (l *launcher) command() (*target.Command, error) {
 	return c, nil
 }
 
-// process starts the server as a separate process. Its model is the brain behind a stub.
-func (l *launcher) process(ctx context.Context, o target.LaunchOptions) (target.Running, error) {
-	command, err := l.command()
+// startProcess starts the server as a separate process. Its model is the brain behind a stub.
+func (l *launcher) startProcess(ctx context.Context, o target.LaunchOptions) (target.Running, error) {
+	command, err := l.selfCommand()
 	if err != nil {
 		return nil, err
 	}
-	p := l.role.profile(l.kinds)
+	p := l.role.correctProfile(l.kinds)
 	p.URL, p.Command = "http://127.0.0.1:{port}", command
 	if !l.role.Models {
 		return target.NewLauncher(p).Launch(ctx, o)
@@ -68,11 +68,11 @@ type separate struct{ *launcher }
 
 // Launch implements target.Launcher.
 func (s separate) Launch(ctx context.Context, o target.LaunchOptions) (target.Running, error) {
-	command, err := s.command()
+	command, err := s.selfCommand()
 	if err != nil {
 		return nil, err
 	}
-	p := s.role.profile(s.kinds)
+	p := s.role.correctProfile(s.kinds)
 	p.URL, p.Command = "http://127.0.0.1:{port}", command
 	return target.NewLauncher(p).Launch(ctx, o)
 }
@@ -88,13 +88,13 @@ func (m *modelled) Stop(ctx context.Context) error {
 	return errors.Join(m.Instance.Stop(ctx), m.stub.Close(ctx))
 }
 
-// speaking adds stdio processes to a server; none is started before it is requested.
-func (l *launcher) speaking(ctx context.Context, o target.LaunchOptions, s target.Running) (target.Running, error) {
-	command, err := l.command()
+// addStdio adds stdio processes to a server; none is started before it is requested.
+func (l *launcher) addStdio(ctx context.Context, o target.LaunchOptions, s target.Running) (target.Running, error) {
+	command, err := l.selfCommand()
 	if err != nil {
 		return nil, errors.Join(err, s.Stop(ctx))
 	}
-	p := l.role.profile(l.kinds)
+	p := l.role.correctProfile(l.kinds)
 	p.Drivers, p.Command = []string{target.Stdio}, command
 	piped, err := target.NewLauncher(p).Launch(ctx, o)
 	if err != nil {
@@ -130,15 +130,15 @@ func (ts Targets) Child() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(100) // that of a server: a program may start with another
 	}
-	if err := r.child(); err != nil {
+	if err := r.serveChild(); err != nil {
 		fmt.Fprintf(os.Stderr, "bundled %s: %v\n", protocol, err)
 		os.Exit(1)
 	}
 	os.Exit(0)
 }
 
-// child serves on the port that the launcher picked, or speaks on stdio.
-func (r *Role) child() error {
+// serveChild serves on the port that the launcher picked, or speaks on stdio.
+func (r *Role) serveChild() error {
 	o := Options{Fault: os.Getenv(childFault), Dir: os.Getenv(childDir), ModelURL: os.Getenv("PARLEY_MODEL_URL")}
 	o.Connections, _ = strconv.Atoi(os.Getenv(childRoom))
 	port := os.Getenv("PARLEY_PORT")
@@ -149,11 +149,11 @@ func (r *Role) child() error {
 	if err != nil {
 		return err
 	}
-	return serve(handler, port)
+	return serveUntilStopped(handler, port)
 }
 
-// serve serves until the process is told to stop, and then shuts down.
-func serve(handler Handler, port string) error {
+// serveUntilStopped serves until the process is told to stop, and then shuts down.
+func serveUntilStopped(handler Handler, port string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	ln, err := net.Listen("tcp", "127.0.0.1:"+port)

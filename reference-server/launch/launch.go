@@ -231,16 +231,16 @@ func (ts Targets) With(kinds target.Kinds, protocol, role, fault string) *Subjec
 	if r == nil {
 		return nil
 	}
-	s := &Subject{Profile: r.profile(kinds)}
+	s := &Subject{Profile: r.correctProfile(kinds)}
 	if r.Models {
 		s.Brain = llm.New()
 	}
-	s.Launcher = r.launcher(kinds, protocol, Options{Fault: fault, Brain: s.Brain})
+	s.Launcher = r.newLauncher(kinds, protocol, Options{Fault: fault, Brain: s.Brain})
 	return s
 }
 
-// profile returns the profile of the correct target. An error in it is a bug in this program, and panics.
-func (r *Role) profile(kinds target.Kinds, over ...string) *target.Profile {
+// correctProfile returns the profile of the correct target. An error in it is a bug in this program, and panics.
+func (r *Role) correctProfile(kinds target.Kinds, over ...string) *target.Profile {
 	p, err := kinds.ForLauncher("the profile of the bundled "+r.Name, append([]string{r.Profile}, over...)...)
 	if err != nil {
 		panic(err)
@@ -257,7 +257,7 @@ func (ts Targets) MutantProfile(kinds target.Kinds, protocol, role string) *targ
 	if r == nil {
 		return nil
 	}
-	p := r.profile(kinds, r.Faulty)
+	p := r.correctProfile(kinds, r.Faulty)
 	p.Limits.Event.Duration = runner.MutantLimit
 	return p
 }
@@ -265,15 +265,15 @@ func (ts Targets) MutantProfile(kinds target.Kinds, protocol, role string) *targ
 // Mutants returns the mutants of the bundled target of a protocol's role, ready to run; none if there is no such
 // target. It omits those that only a cut finds: CutMutants has them.
 func (ts Targets) Mutants(kinds target.Kinds, protocol, role string) []runner.Mutant {
-	return ts.mutants(kinds, protocol, role, false)
+	return ts.allMutants(kinds, protocol, role, false)
 }
 
 // CutMutants returns the mutants that are found only if a connection is cut at some point of a course.
 func (ts Targets) CutMutants(kinds target.Kinds, protocol, role string) []runner.Mutant {
-	return ts.mutants(kinds, protocol, role, true)
+	return ts.allMutants(kinds, protocol, role, true)
 }
 
-func (ts Targets) mutants(kinds target.Kinds, protocol, role string, cut bool) []runner.Mutant {
+func (ts Targets) allMutants(kinds target.Kinds, protocol, role string, cut bool) []runner.Mutant {
 	r := ts.Find(protocol).Role(role)
 	kind, known := kinds.Find(protocol)
 	if r == nil || r.Mutants == nil || !known {
@@ -290,7 +290,7 @@ func (ts Targets) mutants(kinds target.Kinds, protocol, role string, cut bool) [
 		}
 		out = append(out, runner.Mutant{ID: m.ID, Clauses: m.Clauses, Why: m.Why, Control: m.Control, Drivers: drivers,
 			Does: string(m.Fault), Launch: func(b *llm.Brain) target.Launcher {
-				return r.launcher(kinds, protocol, Options{Fault: m.ID, Brain: b})
+				return r.newLauncher(kinds, protocol, Options{Fault: m.ID, Brain: b})
 			}})
 	}
 	return out
@@ -303,7 +303,7 @@ func (ts Targets) Separate(kinds target.Kinds, protocol, role, fault string, con
 	if r == nil || r.Make == nil {
 		return nil
 	}
-	s := &Subject{Profile: r.profile(kinds)}
+	s := &Subject{Profile: r.correctProfile(kinds)}
 	if r.Models {
 		s.Brain = llm.New()
 	}
@@ -324,10 +324,10 @@ func (ts Targets) LoadMutants(protocol, role string) []catalogue.Mutant {
 // InProcess launches servers of a role within this process only, made by Make.
 func (r Role) InProcess(o Options) target.Launcher {
 	r.Restarts, r.Speak = false, nil
-	return r.launcher(nil, "", o)
+	return r.newLauncher(nil, "", o)
 }
 
-func (r *Role) launcher(kinds target.Kinds, protocol string, o Options) target.Launcher {
+func (r *Role) newLauncher(kinds target.Kinds, protocol string, o Options) target.Launcher {
 	if r.Launcher != nil {
 		return r.Launcher(o)
 	}
@@ -348,9 +348,9 @@ func (l *launcher) Private() bool { return true }
 // Launch implements target.Launcher.
 func (l *launcher) Launch(ctx context.Context, o target.LaunchOptions) (target.Running, error) {
 	if l.role.Restarts && o.Own {
-		return l.process(ctx, o)
+		return l.startProcess(ctx, o)
 	}
-	s, err := l.serve()
+	s, err := l.startServer()
 	if err != nil {
 		return nil, fmt.Errorf("launch the bundled %s: %w", l.role.Name, err)
 	}
@@ -359,7 +359,7 @@ func (l *launcher) Launch(ctx context.Context, o target.LaunchOptions) (target.R
 		running = l.role.Extend(s)
 	}
 	if l.role.Speak != nil {
-		return l.speaking(ctx, o, running)
+		return l.addStdio(ctx, o, running)
 	}
 	return running, nil
 }

@@ -71,7 +71,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	s.once.Do(func() {
 		err := errors.Join(s.handler.Close(ctx), s.http.Close())
 		<-s.served
-		s.stopped = errors.Join(err, s.clear())
+		s.stopped = errors.Join(err, s.removeFolder())
 	})
 	return s.stopped
 }
@@ -93,7 +93,7 @@ func (s *Server) Restart(ctx context.Context, kill bool) error {
 	if err != nil {
 		return fmt.Errorf("listen again: %w", err)
 	}
-	s.serve(ln)
+	s.serveHandler(ln)
 	return nil
 }
 
@@ -101,23 +101,23 @@ func (s *Server) Restart(ctx context.Context, kill bool) error {
 // server.
 var door = web.Door{Header: Unhurried, Body: Unhurried, Answer: Unhurried, Idle: Unhurried, Requests: math.MaxInt}
 
-// serve serves the handler in the background.
-func (s *Server) serve(ln net.Listener) {
+// serveHandler serves the handler in the background.
+func (s *Server) serveHandler(ln net.Listener) {
 	served := s.served
 	s.http = door.Server(s.handler)
 	go func(serve *http.Server) { served <- serve.Serve(ln) }(s.http)
 }
 
-// clear removes the folder.
-func (s *Server) clear() error {
+// removeFolder removes the folder.
+func (s *Server) removeFolder() error {
 	if s.dir == "" {
 		return nil
 	}
 	return os.RemoveAll(s.dir)
 }
 
-// serve makes the server and serves it on loopback.
-func (l *launcher) serve() (*Server, error) {
+// startServer makes the server and serves it on loopback.
+func (l *launcher) startServer() (*Server, error) {
 	o, s := l.options, &Server{served: make(chan error, 1)}
 	var err error
 	if l.role.Files {
@@ -127,17 +127,17 @@ func (l *launcher) serve() (*Server, error) {
 		o.Dir = s.dir
 	}
 	if s.handler, err = l.role.Make(o); err != nil {
-		return nil, errors.Join(err, s.clear())
+		return nil, errors.Join(err, s.removeFolder())
 	}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, errors.Join(err, s.handler.Close(context.Background()), s.clear())
+		return nil, errors.Join(err, s.handler.Close(context.Background()), s.removeFolder())
 	}
 	s.url = "http://" + ln.Addr().String()
 	if l.role.Renews {
 		s.again = func() (Handler, error) { return l.role.Make(o) }
 	}
-	s.serve(ln)
+	s.serveHandler(ln)
 	return s, nil
 }
 

@@ -68,7 +68,7 @@ func (m *manager) Connections() []ConnInfo {
 func (m *manager) Sessions() []string { return slices.Sorted(maps.Keys(m.sessions)) }
 
 // Running implements Manager.
-func (m *manager) Running(key string) bool { return len(m.running(key)) > 0 }
+func (m *manager) Running(key string) bool { return len(m.runningTurn(key)) > 0 }
 
 // Waiting implements Manager.
 func (m *manager) Waiting(queue string) int { return max(len(m.queues[queue])-1, 0) }
@@ -87,7 +87,7 @@ func (m *manager) Send(connID string, msg Message) {
 	if c == nil {
 		return
 	}
-	data, err := msg.encode()
+	data, err := msg.encodeMembers()
 	if err != nil {
 		m.o.Logger.Error("message not encoded", "message_type", msg.Type(), "err", err)
 		return
@@ -102,15 +102,15 @@ func (m *manager) End(connID string, code websocket.StatusCode, reason string) {
 	}
 }
 
-func (m *manager) running(key string) []*turn {
+func (m *manager) runningTurn(key string) []*turn {
 	if sess := m.sessions[key]; sess != nil {
 		return sess.running
 	}
 	return nil
 }
 
-// use returns the session of a key for a turn, or an empty one if it is not in memory; nil if there is no room.
-func (m *manager) use(key string) *session {
+// useSession returns the session of a key for a turn, or an empty one if it is not in memory; nil if there is no room.
+func (m *manager) useSession(key string) *session {
 	sess := m.sessions[key]
 	if sess == nil {
 		for len(m.sessions) >= m.o.Limits.Sessions {
@@ -129,8 +129,8 @@ func (m *manager) use(key string) *session {
 	return sess
 }
 
-// release ends a turn's use of the session.
-func (m *manager) release(sess *session) {
+// releaseSession ends a turn's use of the session.
+func (m *manager) releaseSession(sess *session) {
 	sess.users--
 	switch {
 	case sess.users > 0:
@@ -146,8 +146,8 @@ func (m *manager) release(sess *session) {
 	}
 }
 
-// expire evicts the sessions that have been idle too long, and sets the timer for the next one.
-func (m *manager) expire() {
+// evictIdle evicts the sessions that have been idle too long, and sets the timer for the next one.
+func (m *manager) evictIdle() {
 	for front := m.idle.Front(); front != nil; front = m.idle.Front() {
 		if left := m.o.Idle - time.Since(front.Value.(*session).idleSince); left > 0 {
 			m.timer.Reset(left)
@@ -170,8 +170,8 @@ func (m *manager) evictOldest() bool {
 	return true
 }
 
-// reserve adds bytes to the total, evicting idle sessions if necessary; false if there is no room.
-func (m *manager) reserve(bytes int) bool {
+// reserveBytes adds bytes to the total, evicting idle sessions if necessary; false if there is no room.
+func (m *manager) reserveBytes(bytes int) bool {
 	for m.bytes+bytes > m.o.Limits.Memory {
 		if !m.evictOldest() {
 			return false
@@ -181,25 +181,25 @@ func (m *manager) reserve(bytes int) bool {
 	return true
 }
 
-// reweigh updates the byte count of a session after a change of its turns.
-func (m *manager) reweigh(sess *session) {
-	sess.turns = trim(sess.turns, m.o.Limits)
+// updateWeight updates the byte count of a session after a change of its turns.
+func (m *manager) updateWeight(sess *session) {
+	sess.turns = dropOldest(sess.turns, m.o.Limits)
 	m.bytes -= sess.weight
 	sess.weight = 0
 	for _, t := range sess.turns {
-		sess.weight += t.weight()
+		sess.weight += t.textSize()
 	}
 	m.bytes += sess.weight
 }
 
-// enqueue adds a turn to its queue; first reports whether it is to run now.
-func (m *manager) enqueue(t *turn) (first bool) {
+// enqueueTurn adds a turn to its queue; first reports whether it is to run now.
+func (m *manager) enqueueTurn(t *turn) (first bool) {
 	m.queues[t.queue] = append(m.queues[t.queue], t)
 	return len(m.queues[t.queue]) == 1
 }
 
-// dequeue removes a turn from its queue. If it was running, dequeue returns the next turn to run.
-func (m *manager) dequeue(t *turn) (next *turn) {
+// dequeueTurn removes a turn from its queue. If it was running, dequeue returns the next turn to run.
+func (m *manager) dequeueTurn(t *turn) (next *turn) {
 	q := m.queues[t.queue]
 	i := slices.Index(q, t)
 	if q = slices.Delete(q, i, i+1); len(q) == 0 {
@@ -213,12 +213,12 @@ func (m *manager) dequeue(t *turn) (next *turn) {
 	return q[0]
 }
 
-// accept requires one of the three types (SC-055), the fields of each type (SC-029 to SC-037), and, if present,
+// checkFields requires one of the three types (SC-055), the fields of each type (SC-029 to SC-037), and, if present,
 // options that are an object with a model that is a string. Other keys of options and other fields may have any value
 // (SC-034).
 //
 // An empty agent_id or content counts as missing: the former names no session, the latter asks nothing.
-func accept(_ Manager, _ ConnInfo, msg Message) *Refusal {
+func checkFields(_ Manager, _ ConnInfo, msg Message) *Refusal {
 	kind, isString := msg[proto.Type].(string)
 	if !isString {
 		return &Refusal{proto.InvalidMessage, `type must be a string: "chat", "interrupt" or "ping"`}

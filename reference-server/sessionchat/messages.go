@@ -15,9 +15,9 @@ import (
 	proto "parley/protocol/sessionchat"
 )
 
-// handle handles a message from a connection.
-func (s *Server) handle(c *conn, data []byte) {
-	msg, refusal := decode(data)
+// handleMessage handles a message from a connection.
+func (s *Server) handleMessage(c *conn, data []byte) {
+	msg, refusal := decodeMessage(data)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	msgs := []Message{msg}
@@ -25,17 +25,17 @@ func (s *Server) handle(c *conn, data []byte) {
 		msgs, refusal = s.o.Policy.Malformed(s.m, c.info, data, refusal)
 	}
 	if refusal != nil {
-		s.emit(c, errorMessage(nil, "", refusal))
+		s.emitMessage(c, errorMessage(nil, "", refusal))
 	}
 	for _, msg := range msgs {
 		for _, msg := range s.o.Inbound(s.m, c.info, msg) {
-			s.dispatch(c, msg)
+			s.dispatchMessage(c, msg)
 		}
 	}
 }
 
-// dispatch handles a decoded message. The caller holds the lock.
-func (s *Server) dispatch(c *conn, msg Message) {
+// dispatchMessage handles a decoded message. The caller holds the lock.
+func (s *Server) dispatchMessage(c *conn, msg Message) {
 	agentID, _ := msg[proto.AgentID].(string)
 	refusal := s.o.Policy.Accept(s.m, c.info, msg)
 	if limit := s.o.Limits.AgentID; refusal == nil && len(agentID) > limit {
@@ -45,15 +45,15 @@ func (s *Server) dispatch(c *conn, msg Message) {
 	if refusal == nil {
 		switch msg[proto.Type] {
 		case proto.ChatType:
-			refusal = s.chat(c, agentID, msg)
+			refusal = s.queueTurn(c, agentID, msg)
 		case proto.InterruptType:
-			refusal = s.interrupt(c, agentID)
+			refusal = s.interruptTurn(c, agentID)
 		case proto.PingType:
-			s.emit(c, newMessage(proto.PongMessage, stringOrNil(msg[proto.AgentID]), "", map[string]any{}))
+			s.emitMessage(c, newMessage(proto.PongMessage, stringOrNil(msg[proto.AgentID]), "", map[string]any{}))
 		}
 	}
 	if refusal != nil {
-		s.emit(c, errorMessage(msg[proto.AgentID], s.sessionID(c, msg), refusal))
+		s.emitMessage(c, errorMessage(msg[proto.AgentID], s.sessionID(c, msg), refusal))
 	}
 }
 
@@ -66,8 +66,8 @@ func (s *Server) sessionID(c *conn, msg Message) string {
 	return s.m.SessionID(s.o.Policy.Key(c.info, agentID, InMemory))
 }
 
-// chat queues a turn, and starts it if it is first (SC-002, SC-013). The turn sends the other messages.
-func (s *Server) chat(c *conn, agentID string, msg Message) *Refusal {
+// queueTurn queues a turn, and starts it if it is first (SC-002, SC-013). The turn sends the other messages.
+func (s *Server) queueTurn(c *conn, agentID string, msg Message) *Refusal {
 	if s.ending {
 		return &Refusal{proto.Overloaded, "the server closes: connect again"}
 	}
@@ -76,14 +76,14 @@ func (s *Server) chat(c *conn, agentID string, msg Message) *Refusal {
 	if s.m.Waiting(queue) >= s.o.Limits.Queue {
 		return &Refusal{proto.Overloaded, "too many chats wait for this agent_id: send the next one after a result"}
 	}
-	sess := s.m.use(key)
+	sess := s.m.useSession(key)
 	if sess == nil {
 		return &Refusal{proto.Overloaded, "too many sessions are in use: send the chat again after a result"}
 	}
 	content, _ := msg[proto.Content].(string)
 	content = s.o.Policy.Content(key, content)
-	if !s.m.reserve(len(content)) {
-		s.m.release(sess)
+	if !s.m.reserveBytes(len(content)) {
+		s.m.releaseSession(sess)
 		return &Refusal{proto.Overloaded, "too much text is in work: send the chat again after a result"}
 	}
 	options, _ := msg[proto.Options].(map[string]any)
@@ -92,19 +92,19 @@ func (s *Server) chat(c *conn, agentID string, msg Message) *Refusal {
 		model: s.o.Policy.Model(key, options, s.o.Model),
 	}
 	c.turns[t] = struct{}{}
-	if s.m.enqueue(t) {
-		s.start(t)
+	if s.m.enqueueTurn(t) {
+		s.startTurn(t)
 	}
 	return nil
 }
 
-// interrupt ends the running turn of a session (SC-035, SC-036). The turn's result acknowledges it; queued turns
+// interruptTurn ends the running turn of a session (SC-035, SC-036). The turn's result acknowledges it; queued turns
 // still run. It creates nothing (SC-002).
-func (s *Server) interrupt(c *conn, agentID string) *Refusal {
+func (s *Server) interruptTurn(c *conn, agentID string) *Refusal {
 	found := false
 	key := s.o.Policy.Key(c.info, agentID, InMemory)
 	for _, key := range s.o.Policy.InterruptTargets(s.m, c.info, key) {
-		for _, t := range s.m.running(key) {
+		for _, t := range s.m.runningTurn(key) {
 			t.cancel(errInterrupted)
 			t.interrupter = c
 			found = true
@@ -162,8 +162,8 @@ var keepNumbers = json.WithUnmarshalers(json.UnmarshalFromFunc(func(dec *jsontex
 	return err
 }))
 
-// decode reads a message strictly: a JSON object in valid UTF-8 with case-sensitive, unique names.
-func decode(data []byte) (Message, *Refusal) {
+// decodeMessage reads a message strictly: a JSON object in valid UTF-8 with case-sensitive, unique names.
+func decodeMessage(data []byte) (Message, *Refusal) {
 	var msg Message
 	if err := json.Unmarshal(data, &msg, keepNumbers); err != nil {
 		return nil, &Refusal{proto.InvalidMessage, jsonwhy.Of(err)}
@@ -203,9 +203,9 @@ func stringOrNil(v any) any {
 	return nil
 }
 
-// encode writes a message with its members in order. A model may cut its text inside a character: invalid UTF-8
+// encodeMembers writes a message with its members in order. A model may cut its text inside a character: invalid UTF-8
 // becomes U+FFFD.
-func (m Message) encode() ([]byte, error) {
+func (m Message) encodeMembers() ([]byte, error) {
 	return json.Marshal(map[string]any(m), json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 }
 
@@ -228,26 +228,26 @@ func (e *storeError) Unwrap() error { return e.err }
 // StoreFailed is the code for a turn whose session could not be read or saved; the binding names none for it.
 const StoreFailed = "store_failed"
 
-// finish ends the turn: it sends the whole answer and, once that is saved, the result.
-func (t *turn) finish(err error) {
+// finishTurn ends the turn: it sends the whole answer and, once that is saved, the result.
+func (t *turn) finishTurn(err error) {
 	s := t.s
 	s.mu.Lock()
 	if ended := context.Cause(t.ctx); ended != nil && !isStoreError(err) {
 		err = ended
 	}
 	if err == nil {
-		t.tell(proto.AssistantMessage, map[string]any{"role": llm.RoleAssistant, proto.Content: t.answer.String()})
+		t.sendToAsker(proto.AssistantMessage, map[string]any{"role": llm.RoleAssistant, proto.Content: t.answer.String()})
 	}
 	var what Saving
 	var kept Turn
 	if t.kept != nil {
-		t.kept.Answer, t.kept.Outcome = t.answer.String(), outcome(err)
-		t.unreserve()
+		t.kept.Answer, t.kept.Outcome = t.answer.String(), resultSubtype(err)
+		t.countAsHistory()
 		what, kept = s.o.Policy.Persist(t.view, AtEnd), *t.kept
 	}
 	s.mu.Unlock()
 
-	if failed := t.save(what, kept); failed != nil {
+	if failed := t.saveTurn(what, kept); failed != nil {
 		err = failed
 	}
 	if isStoreError(err) {
@@ -255,39 +255,39 @@ func (t *turn) finish(err error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t.tell(proto.ResultMessage, t.result(err))
-	s.forget(t)
+	t.sendToAsker(proto.ResultMessage, t.resultBody(err))
+	s.removeTurn(t)
 }
 
-// tell sends a message of the turn to the connection that asked. If another connection interrupted, that also gets
-// the result, because it has no other confirmation. The caller holds the lock.
-func (t *turn) tell(kind string, body map[string]any) {
+// sendToAsker sends a message of the turn to the connection that asked. If another connection interrupted, that also
+// gets the result, because it has no other confirmation. The caller holds the lock.
+func (t *turn) sendToAsker(kind string, body map[string]any) {
 	id := t.view.SessionID
 	if t.kept == nil { // a session that could not be saved has no id
 		id = t.sess.id
 	}
 	msg := newMessage(kind, t.agentID, id, body)
-	t.s.emit(t.c, msg)
+	t.s.emitMessage(t.c, msg)
 	if kind == proto.ResultMessage && t.interrupter != nil && t.interrupter != t.c {
-		t.s.emit(t.interrupter, msg)
+		t.s.emitMessage(t.interrupter, msg)
 	}
 }
 
-// result returns the body of the last message. The caller holds the lock.
-func (t *turn) result(err error) map[string]any {
+// resultBody returns the body of the last message. The caller holds the lock.
+func (t *turn) resultBody(err error) map[string]any {
 	body := map[string]any{
-		proto.Subtype: outcome(err),
+		proto.Subtype: resultSubtype(err),
 		"duration_ms": time.Since(t.started).Milliseconds(),
 		"num_turns":   t.view.Turn,
 	}
 	if body[proto.Subtype] == proto.Failed {
-		body[proto.Code], body[proto.Text] = failure(err)
+		body[proto.Code], body[proto.Text] = describeFailure(err)
 	}
 	return body
 }
 
-// outcome returns the subtype of a result.
-func outcome(err error) string {
+// resultSubtype returns the subtype of a result.
+func resultSubtype(err error) string {
 	switch {
 	case err == nil:
 		return proto.Success
@@ -302,8 +302,8 @@ func isStoreError(err error) bool {
 	return is
 }
 
-// failure describes what went wrong, without details of the store.
-func failure(err error) (code, text string) {
+// describeFailure describes what went wrong, without details of the store.
+func describeFailure(err error) (code, text string) {
 	switch {
 	case errors.Is(err, ErrFull), errors.Is(err, errNoMemory):
 		return proto.Overloaded, "there is no room left for this turn: try again later"

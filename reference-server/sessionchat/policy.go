@@ -124,7 +124,7 @@ var Correct = Policy{
 	OnIdle: func(Manager, string) {},
 
 	Malformed: func(_ Manager, _ ConnInfo, _ []byte, why *Refusal) ([]Message, *Refusal) { return nil, why },
-	Accept:    accept,
+	Accept:    checkFields,
 
 	// The agent_id, byte for byte (SC-060).
 	Key: func(_ ConnInfo, agentID string, _ Place) string { return agentID },

@@ -63,7 +63,7 @@ func (c *client) plain(agentID, content string) (all []object) {
 }
 
 func decodeObject(t testing.TB, data []byte) object {
-	msg, refusal := decode(data)
+	msg, refusal := decodeMessage(data)
 	if refusal != nil {
 		t.Fatal(refusal)
 	}

@@ -88,7 +88,7 @@ func New(o Options) (*Server, error) {
 	s.m.timer = time.AfterFunc(o.Idle, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.m.expire()
+		s.m.evictIdle()
 	})
 	s.mux = http.NewServeMux()
 	s.mux.HandleFunc("GET "+proto.Path, s.serveWebSocket)
@@ -107,7 +107,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // first, it drops the connections and returns an error that wraps ctx's; cleanup continues in the background. Later
 // connections get 503. Close may be called again, and waits again.
 func (s *Server) Close(ctx context.Context) error {
-	s.closing.Do(func() { go s.close() })
+	s.closing.Do(func() { go s.closeServer() })
 	select {
 	case <-s.closed:
 		return s.failed
@@ -119,7 +119,7 @@ func (s *Server) Close(ctx context.Context) error {
 	}
 }
 
-func (s *Server) close() {
+func (s *Server) closeServer() {
 	defer close(s.closed)
 	s.mu.Lock()
 	s.ending = true
@@ -272,29 +272,29 @@ func (s *Server) serveWebSocket(w http.ResponseWriter, r *http.Request) {
 		web.Refuse(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
-	defer s.disconnect(c)
-	s.greet(c)
+	defer s.removeConnection(c)
+	s.greetConnection(c)
 	c.Serve(w, r, connection.WebSocket{
 		Message: l.Message, Write: l.Write, Close: l.Close,
 		Receive: func(kind websocket.MessageType, data []byte) {
 			if c.TextOnly(kind, data) {
-				s.handle(c, data)
+				s.handleMessage(c, data)
 			}
 		},
 	})
 }
 
-// greet handles the policy's initial messages of a connection.
-func (s *Server) greet(c *conn) {
+// greetConnection handles the policy's initial messages of a connection.
+func (s *Server) greetConnection(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, msg := range s.o.Policy.OnConnect(s.m, c.info) {
-		s.dispatch(c, msg)
+		s.dispatchMessage(c, msg)
 	}
 }
 
-// disconnect removes a connection that has ended. Its sessions stay (SC-059), its turns end (SC-054).
-func (s *Server) disconnect(c *conn) {
+// removeConnection removes a connection that has ended. Its sessions stay (SC-059), its turns end (SC-054).
+func (s *Server) removeConnection(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	endTurns := s.o.Policy.OnDisconnect(s.m, c.info)
@@ -304,16 +304,16 @@ func (s *Server) disconnect(c *conn) {
 	}
 	for t := range c.turns {
 		if t.cancel == nil { // it is still queued
-			s.forget(t)
+			s.removeTurn(t)
 			continue
 		}
 		t.cancel(errGone)
 	}
 }
 
-// emit passes a message to a connection through Outbound. The caller holds the lock, so that messages are sent in the
-// order of the changes that they report.
-func (s *Server) emit(c *conn, msg Message) {
+// emitMessage passes a message to a connection through Outbound. The caller holds the lock, so that messages are sent
+// in the order of the changes that they report.
+func (s *Server) emitMessage(c *conn, msg Message) {
 	if s.m.conns.Get(c.info.ID) != nil {
 		s.o.Outbound(s.m, c.info, msg, s.m.Send)
 	}

@@ -134,13 +134,13 @@ func openSQLite(file string, unsynced bool, l Limits) (Store, error) {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", where, err), db.Close())
 	}
 	s := &sqliteStore{db: db, history: l.History, historyBytes: l.HistoryBytes}
-	if err := s.prepare(); err != nil {
+	if err := s.prepareTables(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", where, err), db.Close())
 	}
 	return s, nil
 }
 
-func (s *sqliteStore) prepare() error {
+func (s *sqliteStore) prepareTables() error {
 	for query, stmt := range map[string]**sql.Stmt{
 		selectSession: &s.selectSession, selectTurns: &s.selectTurns, upsertSession: &s.upsertSession,
 		upsertTurn: &s.upsertTurn, deleteTurns: &s.deleteTurns,
@@ -202,7 +202,7 @@ func failedWith(err error, code int) bool {
 // setUp creates the schema in an empty database. It refuses a database of another program or a newer server and
 // leaves it unchanged.
 func setUp(ctx context.Context, db *sql.DB) error {
-	err := within(ctx, db, func(tx *sql.Tx) error {
+	err := inTransaction(ctx, db, func(tx *sql.Tx) error {
 		var version, tables int
 		if err := tx.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version); err != nil {
 			return err
@@ -228,8 +228,8 @@ func setUp(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-// within runs f in a transaction and commits all of it or nothing.
-func within(ctx context.Context, db *sql.DB, f func(tx *sql.Tx) error) error {
+// inTransaction runs f in a transaction and commits all of it or nothing.
+func inTransaction(ctx context.Context, db *sql.DB, f func(tx *sql.Tx) error) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -242,7 +242,7 @@ func within(ctx context.Context, db *sql.DB, f func(tx *sql.Tx) error) error {
 
 // Lookup implements Store.
 func (s *sqliteStore) Lookup(ctx context.Context, key string) (r Record, found bool, err error) {
-	err = within(ctx, s.db, func(tx *sql.Tx) error {
+	err = inTransaction(ctx, s.db, func(tx *sql.Tx) error {
 		var id int64
 		if err := tx.StmtContext(ctx, s.selectSession).QueryRowContext(ctx, key).Scan(&id, &r.SessionID); err != nil {
 			return err
@@ -252,7 +252,7 @@ func (s *sqliteStore) Lookup(ctx context.Context, key string) (r Record, found b
 			return err
 		}
 		defer rows.Close()
-		r.Turns, err = s.read(rows)
+		r.Turns, err = s.readTurns(rows)
 		return err
 	})
 	if errors.Is(err, sql.ErrNoRows) {
@@ -264,15 +264,15 @@ func (s *sqliteStore) Lookup(ctx context.Context, key string) (r Record, found b
 	return r, true, nil
 }
 
-// read returns the last turns that fit, oldest first.
-func (s *sqliteStore) read(rows *sql.Rows) ([]Turn, error) {
+// readTurns returns the last turns that fit, oldest first.
+func (s *sqliteStore) readTurns(rows *sql.Rows) ([]Turn, error) {
 	var turns []Turn
 	for bytes := 0; rows.Next(); {
 		var t Turn
 		if err := rows.Scan(&t.N, &t.Content, &t.Answer, &t.Outcome); err != nil {
 			return nil, err
 		}
-		if bytes += t.weight(); bytes > s.historyBytes && len(turns) > 0 {
+		if bytes += t.textSize(); bytes > s.historyBytes && len(turns) > 0 {
 			break
 		}
 		turns = append(turns, t)
@@ -283,7 +283,7 @@ func (s *sqliteStore) read(rows *sql.Rows) ([]Turn, error) {
 
 // Save implements Store. Turns beyond the limit of the history are deleted.
 func (s *sqliteStore) Save(ctx context.Context, key, sessionID string, t *Turn) error {
-	err := within(ctx, s.db, func(tx *sql.Tx) error {
+	err := inTransaction(ctx, s.db, func(tx *sql.Tx) error {
 		var id int64
 		now := time.Now().UTC().Format(rfc3339Millis)
 		err := tx.StmtContext(ctx, s.upsertSession).QueryRowContext(ctx, key, sessionID, now).Scan(&id)
@@ -312,24 +312,24 @@ func (s *sqliteStore) Save(ctx context.Context, key, sessionID string, t *Turn) 
 // Close implements Store. SQLite moves the WAL's contents to the file.
 func (s *sqliteStore) Close() error { return s.db.Close() }
 
-// weight returns the size of a turn's text in bytes, plus an allowance for the rest of it.
-func (t *Turn) weight() int { return 64 + len(t.Content) + len(t.Answer) }
+// textSize returns the size of a turn's text in bytes, plus an allowance for the rest of it.
+func (t *Turn) textSize() int { return 64 + len(t.Content) + len(t.Answer) }
 
-// messages returns the conversation up to the last turn, whose answer is wanted. The roles alternate, as models
-// require: for a turn without an answer, a note takes its place.
-func messages(turns []*Turn) []llm.Message {
+// conversationSoFar returns the conversation up to the last turn, whose answer is wanted. The roles alternate, as
+// models require: for a turn without an answer, a note takes its place.
+func conversationSoFar(turns []*Turn) []llm.Message {
 	var all []llm.Message
 	for i, t := range turns {
 		all = append(all, llm.Message{Role: llm.RoleUser, Text: t.Content})
 		if i < len(turns)-1 {
-			all = append(all, llm.Message{Role: llm.RoleAssistant, Text: t.answer()})
+			all = append(all, llm.Message{Role: llm.RoleAssistant, Text: t.answerText()})
 		}
 	}
 	return all
 }
 
-// answer returns the answer of an earlier turn, or a note on why there is none.
-func (t *Turn) answer() string {
+// answerText returns the answer of an earlier turn, or a note on why there is none.
+func (t *Turn) answerText() string {
 	switch {
 	case t.Answer != "":
 		return t.Answer
@@ -341,11 +341,11 @@ func (t *Turn) answer() string {
 	return "[no answer: interrupted]"
 }
 
-// trim drops the oldest turns until the limits hold, but never the last one.
-func trim(turns []*Turn, l Limits) []*Turn {
+// dropOldest drops the oldest turns until the limits hold, but never the last one.
+func dropOldest(turns []*Turn, l Limits) []*Turn {
 	bytes, first := 0, len(turns)
 	for first > 0 {
-		bytes += turns[first-1].weight()
+		bytes += turns[first-1].textSize()
 		if n := len(turns) - first; n > 0 && (n >= l.History || bytes > l.HistoryBytes) {
 			break
 		}

@@ -34,8 +34,8 @@ type turn struct {
 	answer  strings.Builder // text sent so far
 }
 
-// start runs the first turn of a queue. The caller holds the lock.
-func (s *Server) start(t *turn) {
+// startTurn runs the first turn of a queue. The caller holds the lock.
+func (s *Server) startTurn(t *turn) {
 	if s.ending {
 		return
 	}
@@ -46,40 +46,40 @@ func (s *Server) start(t *turn) {
 	s.turns.Go(func() {
 		defer cancelTimeout()
 		defer t.cancel(nil)
-		err := t.obtain()
+		err := t.obtainSession()
 		if err == nil {
-			err = t.ask()
+			err = t.askBackend()
 		}
-		t.finish(err)
+		t.finishTurn(err)
 	})
 }
 
-// forget removes a turn and starts the next one. The caller holds the lock.
-func (s *Server) forget(t *turn) {
+// removeTurn removes a turn and starts the next one. The caller holds the lock.
+func (s *Server) removeTurn(t *turn) {
 	delete(t.c.turns, t)
 	t.sess.running = slices.DeleteFunc(t.sess.running, func(o *turn) bool { return o == t })
-	t.unreserve()
-	s.m.release(t.sess)
-	if next := s.m.dequeue(t); next != nil {
-		s.start(next)
+	t.countAsHistory()
+	s.m.releaseSession(t.sess)
+	if next := s.m.dequeueTurn(t); next != nil {
+		s.startTurn(next)
 	}
 }
 
-// unreserve counts the turn's text as its session's, as far as it is in the history. The caller holds the lock.
-func (t *turn) unreserve() {
+// countAsHistory counts the turn's text as its session's, as far as it is in the history. The caller holds the lock.
+func (t *turn) countAsHistory() {
 	t.s.m.bytes -= t.reserved
 	t.reserved = 0
-	t.s.m.reweigh(t.sess)
+	t.s.m.updateWeight(t.sess)
 }
 
-// obtain is get_or_create_client of the source: it takes the session from memory, else from the store, else makes a
-// new one, saves it, and then announces it (SC-006 to SC-011, SC-018). It can't be interrupted: a turn gets a
+// obtainSession is get_or_create_client of the source: it takes the session from memory, else from the store, else
+// makes a new one, saves it, and then announces it (SC-006 to SC-011, SC-018). It can't be interrupted: a turn gets a
 // session, or fails.
-func (t *turn) obtain() error {
+func (t *turn) obtainSession() error {
 	sess, s := t.sess, t.s
 	sess.loading.Lock()
 	defer sess.loading.Unlock()
-	if err := t.load(); err != nil {
+	if err := t.loadSession(); err != nil {
 		return err
 	}
 
@@ -95,7 +95,7 @@ func (t *turn) obtain() error {
 	what := s.o.Policy.Persist(v, AtStart)
 	s.mu.Unlock()
 
-	if err := t.save(what, *kept); err != nil {
+	if err := t.saveTurn(what, *kept); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -103,17 +103,17 @@ func (t *turn) obtain() error {
 	t.kept = kept
 	sess.loaded, sess.id = true, v.SessionID
 	sess.turns = append(sess.turns, kept)
-	t.unreserve() // from here on it counts as the session's
+	t.countAsHistory() // from here on it counts as the session's
 	t.request = llm.Request{
 		API: llm.APIInProcess, Model: t.model, Stream: true,
-		Messages: s.o.Policy.History(v, messages(sess.turns)),
+		Messages: s.o.Policy.History(v, conversationSoFar(sess.turns)),
 	}
-	t.tell(proto.SystemMessage, map[string]any{proto.Subtype: "init", proto.Model: t.model, "resumed": v.Resumed})
+	t.sendToAsker(proto.SystemMessage, map[string]any{proto.Subtype: "init", proto.Model: t.model, "resumed": v.Resumed})
 	return nil
 }
 
-// load reads a session that is not in memory. The caller holds sess.loading.
-func (t *turn) load() error {
+// loadSession reads a session that is not in memory. The caller holds sess.loading.
+func (t *turn) loadSession() error {
 	sess, s := t.sess, t.s
 	s.mu.Lock()
 	loaded := sess.loaded
@@ -141,12 +141,12 @@ func (t *turn) load() error {
 	for i := range stored.Turns {
 		sess.turns = append(sess.turns, &stored.Turns[i])
 	}
-	s.m.reweigh(sess)
+	s.m.updateWeight(sess)
 	return nil
 }
 
-// save stores a turn. An interrupt does not cancel that: the turn so far is part of the history.
-func (t *turn) save(what Saving, kept Turn) error {
+// saveTurn stores a turn. An interrupt does not cancel that: the turn so far is part of the history.
+func (t *turn) saveTurn(what Saving, kept Turn) error {
 	if !what.Session {
 		return nil
 	}
@@ -166,21 +166,21 @@ func (s *Server) storeContext() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), 2*s.o.Limits.Store)
 }
 
-// ask asks the backend and sends each piece of the answer as it arrives (SC-012, SC-020).
-func (t *turn) ask() error {
+// askBackend asks the backend and sends each piece of the answer as it arrives (SC-012, SC-020).
+func (t *turn) askBackend() error {
 	if err := context.Cause(t.ctx); err != nil { // do not ask the backend for a turn that has ended
 		return err
 	}
 	return t.s.o.Backend.Answer(t.ctx, t.request, func(p llm.Part) error {
 		if p.Call != nil {
-			return t.say(fmt.Sprintf("[The tool %s was asked for; there are no tools here.]", p.Call.Name))
+			return t.sendPiece(fmt.Sprintf("[The tool %s was asked for; there are no tools here.]", p.Call.Name))
 		}
-		return t.say(p.Text)
+		return t.sendPiece(p.Text)
 	})
 }
 
-// say sends a piece of the answer, unless the turn has ended.
-func (t *turn) say(text string) error {
+// sendPiece sends a piece of the answer, unless the turn has ended.
+func (t *turn) sendPiece(text string) error {
 	if text == "" {
 		return nil
 	}
@@ -201,10 +201,10 @@ func (t *turn) tellPiece(text string) error {
 	if err := context.Cause(t.ctx); err != nil {
 		return err
 	}
-	if !t.s.m.reserve(len(text)) {
+	if !t.s.m.reserveBytes(len(text)) {
 		return errNoMemory
 	}
 	t.reserved += len(text)
-	t.tell(proto.StreamMessage, map[string]any{proto.Text: text})
+	t.sendToAsker(proto.StreamMessage, map[string]any{proto.Text: text})
 	return nil
 }

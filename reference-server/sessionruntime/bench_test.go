@@ -40,19 +40,19 @@ func BenchmarkHandle(b *testing.B) {
 			}
 			bus := newBus(o)
 			for i := range sessions {
-				bus.handle(fmt.Appendf(nil, `{"parley":"setup","session_id":"%d","agents":["a"],"active_agent_id":"a"}`, i))
+				bus.handleFrame(fmt.Appendf(nil, `{"parley":"setup","session_id":"%d","agents":["a"],"active_agent_id":"a"}`, i))
 				for turn := range 2 {
-					bus.handle(fmt.Appendf(nil,
+					bus.handleFrame(fmt.Appendf(nil,
 						`{"session_id":"%d","event":"USER_INPUT","sender":"frontend","target":"SYSTEM","metadata":{"turn_id":"t%d"}}`, i,
 						turn))
 				}
 			}
 			chunk := []byte(`{"session_id":"0","event":"AGENT_OUTPUT","sender":"a","target":"SYSTEM","payload":"some text",` +
 				`"metadata":{"turn_id":"t0","stream":{"is_chunk":true,"seq":7}}}`)
-			bus.handle(chunk)
+			bus.handleFrame(chunk)
 			b.ReportAllocs()
 			for b.Loop() {
-				if out := bus.handle(chunk); len(out) != 1 {
+				if out := bus.handleFrame(chunk); len(out) != 1 {
 					b.Fatalf("%s", out)
 				}
 			}

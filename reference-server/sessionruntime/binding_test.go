@@ -342,7 +342,7 @@ func TestAckBeforeTimeout(t *testing.T) {
 			`{"parley":"setup","session_id":"s","agents":["a"],"active_agent_id":"a","limits":{"input_ack_ms":5}}`,
 			`{"session_id":"s","event":"USER_INPUT","sender":"frontend","target":"SYSTEM","metadata":{"turn_id":"t1"}}`,
 		} {
-			b.handle([]byte(text))
+			b.handleFrame([]byte(text))
 		}
 		<-time.After(time.Second)
 		in <- arrival{data: []byte(`{"session_id":"s","event":"CONTROL","subtype":"INPUT_ACK","sender":"a",` +

@@ -37,35 +37,35 @@ func newBus(o Options) *bus {
 	return b
 }
 
-// handle handles one frame.
-func (b *bus) handle(data []byte) [][]byte {
+// handleFrame handles one frame.
+func (b *bus) handleFrame(data []byte) [][]byte {
 	f, err := decodeFrame(data)
 	if err != nil {
-		return b.problem(err.Error())
+		return b.answerProblem(err.Error())
 	}
 	if f.Parley == nil {
-		return b.message(f.Message)
+		return b.passMessage(f.Message)
 	}
 	switch *f.Parley {
 	case proto.Setup:
 		return b.setUp(data)
 	case proto.Fence:
-		return b.control(map[string]any{"parley": proto.Fenced, "id": f.ID})
+		return b.handleControl(map[string]any{"parley": proto.Fenced, "id": f.ID})
 	}
-	return b.problem(fmt.Sprintf(`unknown set-up frame %.80q: send "setup" or "fence"`, *f.Parley))
+	return b.answerProblem(fmt.Sprintf(`unknown set-up frame %.80q: send "setup" or "fence"`, *f.Parley))
 }
 
-// problem answers a frame that can't be handled.
-func (b *bus) problem(text string) [][]byte {
+// answerProblem answers a frame that can't be handled.
+func (b *bus) answerProblem(text string) [][]byte {
 	b.o.Logger.Warn("frame not taken", "why", text)
-	return b.control(map[string]any{"parley": proto.Problem, "text": text})
+	return b.handleControl(map[string]any{"parley": proto.Problem, "text": text})
 }
 
-// clip shortens what a client has sent, for the log.
-func clip(text string) string { return fmt.Sprintf("%.80s", text) }
+// clipText shortens what a client has sent, for the log.
+func clipText(text string) string { return fmt.Sprintf("%.80s", text) }
 
-func (b *bus) control(frame map[string]any) [][]byte {
-	data, err := encode(frame)
+func (b *bus) handleControl(frame map[string]any) [][]byte {
+	data, err := encodeSorted(frame)
 	if err != nil {
 		b.o.Logger.Error("frame not encoded", "err", err)
 		return nil
@@ -77,7 +77,7 @@ func (b *bus) control(frame map[string]any) [][]byte {
 func (b *bus) setUp(data []byte) [][]byte {
 	s, err := decodeSetup(data)
 	if err != nil {
-		return b.problem(err.Error())
+		return b.answerProblem(err.Error())
 	}
 	o := orchestrator.Options{SessionID: s.SessionID, Agents: s.Agents, Active: s.Active, Limits: b.o.Runtime}
 	if o.InputAck, err = ackLimit(s.Limits.InputAck, b.o.InputAck, b.o.Limits.Ack); err == nil {
@@ -87,47 +87,48 @@ func (b *bus) setUp(data []byte) [][]byte {
 		err = o.Validate()
 	}
 	if err != nil {
-		return b.problem("set-up refused: " + err.Error())
+		return b.answerProblem("set-up refused: " + err.Error())
 	}
 	old := b.runtimes[s.SessionID]
 	if old == nil && len(b.runtimes) >= b.o.Limits.Sessions {
-		return b.problem(fmt.Sprintf("set-up refused: a bus has at most %d sessions", b.o.Limits.Sessions))
+		return b.answerProblem(fmt.Sprintf("set-up refused: a bus has at most %d sessions", b.o.Limits.Sessions))
 	}
 	if old != nil && old.place >= 0 {
 		heap.Remove(&b.timed, old.place)
 	}
 	o.Dropped = func(msg proto.Message, why string) {
-		b.o.Logger.Warn("message not taken", "session", clip(o.SessionID), "id", clip(msg.ID), "why", why)
+		b.o.Logger.Warn("message not taken", "session", clipText(o.SessionID), "id", clipText(msg.ID), "why", why)
 	}
 	if b.seams.Runtime != nil {
 		b.seams.Runtime(&o)
 	}
 	b.runtimes[s.SessionID] = &runtime{Machine: orchestrator.New(o), place: -1}
-	return b.control(map[string]any{"parley": proto.Ready, "session_id": s.SessionID})
+	return b.handleControl(map[string]any{"parley": proto.Ready, "session_id": s.SessionID})
 }
 
-// message passes a message to the runtime of its session.
-func (b *bus) message(msg proto.Message) [][]byte {
+// passMessage passes a message to the runtime of its session.
+func (b *bus) passMessage(msg proto.Message) [][]byte {
 	id := msg.SessionID
 	if b.seams.Route != nil {
 		id = b.seams.Route(msg)
 	}
 	r := b.runtimes[id]
 	if r == nil {
-		return b.problem(fmt.Sprintf("unknown session %.80q: set it up first", id))
+		return b.answerProblem(fmt.Sprintf("unknown session %.80q: set it up first", id))
 	}
-	return b.published(r, r.OnMessage(msg))
+	return b.encodePublished(r, r.OnMessage(msg))
 }
 
-// published encodes what a runtime published and updates its next timeout. A message that can't be encoded, which
+// encodePublished encodes what a runtime published and updates its next timeout. A message that can't be encoded, which
 // only a faulty runtime makes, is reported and omitted.
-func (b *bus) published(r *runtime, msgs []proto.Message) [][]byte {
-	b.schedule(r)
+func (b *bus) encodePublished(r *runtime, msgs []proto.Message) [][]byte {
+	b.scheduleRuntime(r)
 	frames := make([][]byte, 0, len(msgs))
 	for _, msg := range msgs {
-		data, err := encode(msg)
+		data, err := encodeSorted(msg)
 		if err != nil {
-			frames = append(frames, b.problem(fmt.Sprintf("%.80s %.80s not published: %.300s", msg.Event, msg.Subtype, err))...)
+			frames = append(frames,
+				b.answerProblem(fmt.Sprintf("%.80s %.80s not published: %.300s", msg.Event, msg.Subtype, err))...)
 			continue
 		}
 		frames = append(frames, data)
@@ -135,25 +136,25 @@ func (b *bus) published(r *runtime, msgs []proto.Message) [][]byte {
 	return frames
 }
 
-// due returns the next timeout of any runtime; false if there is none.
-func (b *bus) due() (time.Time, bool) {
+// nextTimeout returns the next timeout of any runtime; false if there is none.
+func (b *bus) nextTimeout() (time.Time, bool) {
 	if len(b.timed) == 0 {
 		return time.Time{}, false
 	}
 	return b.timed[0].due, true
 }
 
-// tick handles the timeouts that are due.
-func (b *bus) tick(now time.Time) (frames [][]byte) {
+// handleTimeouts handles the timeouts that are due.
+func (b *bus) handleTimeouts(now time.Time) (frames [][]byte) {
 	for len(b.timed) > 0 && !b.timed[0].due.After(now) {
 		r := b.timed[0]
-		frames = append(frames, b.published(r, r.Tick(now))...)
+		frames = append(frames, b.encodePublished(r, r.Tick(now))...)
 	}
 	return frames
 }
 
-// schedule updates a runtime's place in the heap for its next timeout.
-func (b *bus) schedule(r *runtime) {
+// scheduleRuntime updates a runtime's place in the heap for its next timeout.
+func (b *bus) scheduleRuntime(r *runtime) {
 	at, ok := r.Due()
 	r.due = at
 	switch {
@@ -291,7 +292,7 @@ func ackLimit(ms *float64, fallback, longest time.Duration) (time.Duration, erro
 	return max(time.Duration(*ms*float64(time.Millisecond)), 1), nil
 }
 
-// encode writes members sorted by name. Invalid UTF-8, which a faulty orchestrator may make, becomes U+FFFD.
-func encode(v any) ([]byte, error) {
+// encodeSorted writes members sorted by name. Invalid UTF-8, which a faulty orchestrator may make, becomes U+FFFD.
+func encodeSorted(v any) ([]byte, error) {
 	return json.Marshal(v, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 }

@@ -34,10 +34,10 @@ func FuzzFrame(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		b := newBus(o)
-		b.handle([]byte(`{"parley":"setup","session_id":"s","agents":["a","b"],"active_agent_id":"a"}`))
-		b.handle([]byte(`{"id":"0","session_id":"s","event":"USER_INPUT","sender":"frontend","target":"SYSTEM",` +
+		b.handleFrame([]byte(`{"parley":"setup","session_id":"s","agents":["a","b"],"active_agent_id":"a"}`))
+		b.handleFrame([]byte(`{"id":"0","session_id":"s","event":"USER_INPUT","sender":"frontend","target":"SYSTEM",` +
 			`"metadata":{"turn_id":"t0"}}`))
-		frames := append(b.handle(data), b.tick(time.Now().Add(time.Hour))...)
+		frames := append(b.handleFrame(data), b.handleTimeouts(time.Now().Add(time.Hour))...)
 		for _, frame := range frames {
 			var m map[string]jsontext.Value
 			if err := json.Unmarshal(frame, &m); err != nil || bytes.ContainsRune(frame, '\n') {

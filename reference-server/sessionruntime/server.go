@@ -92,12 +92,12 @@ func (s *Server) serveWebSocket(w http.ResponseWriter, r *http.Request) {
 	defer s.conns.Remove(out)
 	in := make(chan arrival, l.Incoming)
 	var served sync.WaitGroup
-	served.Go(func() { serve(s.o, in, out) })
+	served.Go(func() { serveBus(s.o, in, out) })
 	out.Serve(w, r, connection.WebSocket{
 		Message: l.Message, Write: l.Write, Close: l.Close,
 		Receive: func(kind websocket.MessageType, data []byte) {
 			if out.TextOnly(kind, data) {
-				arrive(out.Context(), in, arrival{data: data})
+				queueFrame(out.Context(), in, arrival{data: data})
 			}
 		},
 	})
@@ -197,9 +197,9 @@ type arrival struct {
 	err  error
 }
 
-// serve handles incoming frames and the timeouts of all runtimes in one goroutine (section 5), until in or the
+// serveBus handles incoming frames and the timeouts of all runtimes in one goroutine (section 5), until in or the
 // connection ends. Then it closes the connection after the queued frames.
-func serve(o Options, in <-chan arrival, out *connection.Outbox) {
+func serveBus(o Options, in <-chan arrival, out *connection.Outbox) {
 	handleAll(newBus(o), in, out)
 	out.Finish(websocket.CloseError{Code: websocket.StatusNormalClosure})
 }
@@ -213,7 +213,7 @@ func handleAll(b *bus, in <-chan arrival, out *connection.Outbox) {
 	for {
 		out.AwaitRoom(ctx, b.o.Limits.Outgoing)
 		var due <-chan time.Time
-		if at, ok := b.due(); ok {
+		if at, ok := b.nextTimeout(); ok {
 			timer.Reset(time.Until(at))
 			due = timer.C
 		}
@@ -223,28 +223,28 @@ func handleAll(b *bus, in <-chan arrival, out *connection.Outbox) {
 		case <-due:
 			for range len(in) {
 				if a, ok := <-in; ok {
-					out.Push(b.take(a)...)
+					out.Push(b.takeFrame(a)...)
 				}
 			}
-			out.Push(b.tick(time.Now())...)
+			out.Push(b.handleTimeouts(time.Now())...)
 		case a, ok := <-in:
 			if !ok {
 				return
 			}
-			out.Push(b.take(a)...)
+			out.Push(b.takeFrame(a)...)
 		}
 	}
 }
 
-func (b *bus) take(a arrival) [][]byte {
+func (b *bus) takeFrame(a arrival) [][]byte {
 	if a.err != nil {
-		return b.problem(fmt.Sprintf("%v: send at most %d bytes", a.err, b.o.Limits.Message))
+		return b.answerProblem(fmt.Sprintf("%v: send at most %d bytes", a.err, b.o.Limits.Message))
 	}
-	return b.handle(a.data)
+	return b.handleFrame(a.data)
 }
 
-// arrive queues a frame for handling, unless the connection ends first.
-func arrive(ctx context.Context, in chan<- arrival, a arrival) {
+// queueFrame queues a frame for handling, unless the connection ends first.
+func queueFrame(ctx context.Context, in chan<- arrival, a arrival) {
 	select {
 	case in <- a:
 	case <-ctx.Done():

@@ -46,7 +46,7 @@ func ServeStdio(ctx context.Context, in io.Reader, out io.Writer, o Options) err
 		failed = readLines(box.Context(), in, frames, o.Limits.Message)
 	}()
 	var served sync.WaitGroup
-	served.Go(func() { serve(o, frames, box) })
+	served.Go(func() { serveBus(o, frames, box) })
 	err = box.Pump(connection.Wire{Write: func(_ context.Context, data []byte) error {
 		_, err := out.Write(append(data[:len(data):len(data)], '\n'))
 		return err
@@ -75,10 +75,10 @@ func readLines(ctx context.Context, in io.Reader, frames chan<- arrival, limit i
 		line, err := readLine(r, limit)
 		switch {
 		case errors.Is(err, errTooLong):
-			arrive(ctx, frames, arrival{err: err})
+			queueFrame(ctx, frames, arrival{err: err})
 			continue
 		case len(bytes.TrimSpace(line)) > 0:
-			arrive(ctx, frames, arrival{data: line})
+			queueFrame(ctx, frames, arrival{data: line})
 		}
 		if errors.Is(err, io.EOF) {
 			return nil

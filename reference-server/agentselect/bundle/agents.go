@@ -61,11 +61,11 @@ func (s *editable) Hook(_ context.Context, name string, a target.CustomAgent) er
 		return &target.NotDeclaredError{Key: "hooks." + name}
 	}
 	s.agents = kept
-	return write(s.file, kept)
+	return replaceFile(s.file, kept)
 }
 
-// write replaces the file atomically, as editors do.
-func write(path string, agents []target.CustomAgent) error {
+// replaceFile replaces the file atomically, as editors do.
+func replaceFile(path string, agents []target.CustomAgent) error {
 	type row struct {
 		ID          string   `toml:"id"`
 		Name        string   `toml:"name"`

@@ -51,9 +51,10 @@ var service = launch.Service{
 func Flags(f *pflag.FlagSet) func(launch.Place) (launch.Handler, error) {
 	agents := f.String("agents", "", "TOML `FILE` of custom agents; changes take effect while serving")
 	return func(at launch.Place) (launch.Handler, error) {
-		o := agentselect.Options{AgentsFile: *agents, AllowOrigins: at.AllowOrigins, Logger: at.Log, Outbound: told(at.Log),
-			Inbound: heard(at.Log)}
-		missing(*agents, at.Err)
+		o := agentselect.Options{AgentsFile: *agents, AllowOrigins: at.AllowOrigins, Logger: at.Log,
+			Outbound: logEvent(at.Log),
+			Inbound:  logDirective(at.Log)}
+		warnMissing(*agents, at.Err)
 		h, err := agentselect.New(o)
 		if err != nil {
 			return nil, launch.Usagef("--agents: %v", err)
@@ -62,15 +63,15 @@ func Flags(f *pflag.FlagSet) func(launch.Place) (launch.Handler, error) {
 	}
 }
 
-// missing warns of a file of agents that does not exist: it may be written later, but is more often misspelt.
-func missing(file string, to io.Writer) {
+// warnMissing warns of a file of agents that does not exist: it may be written later, but is more often misspelt.
+func warnMissing(file string, to io.Writer) {
 	if _, err := os.Stat(file); file != "" && errors.Is(err, fs.ErrNotExist) {
 		fmt.Fprintf(to, "--agents: %s does not exist yet; until it does, there are only the built-in agents\n", file)
 	}
 }
 
-// heard logs what a client has probably meant as a directive to the model.
-func heard(log *slog.Logger) agentselect.Inbound {
+// logDirective logs what a client has probably meant as a directive to the model.
+func logDirective(log *slog.Logger) agentselect.Inbound {
 	return func(_ agentselect.Manager, from agentselect.ConnInfo, msg agentselect.Message) bool {
 		content, _ := msg["content"].(string)
 		launch.LogMalformed(log, from.ID, content)
@@ -78,8 +79,8 @@ func heard(log *slog.Logger) agentselect.Inbound {
 	}
 }
 
-// told logs when connections are ready, and switches. It runs under the server's lock.
-func told(log *slog.Logger) agentselect.Outbound {
+// logEvent logs when connections are ready, and switches. It runs under the server's lock.
+func logEvent(log *slog.Logger) agentselect.Outbound {
 	type sender = func(connID string, ev agentselect.Event)
 	return func(_ agentselect.Manager, to agentselect.ConnInfo, ev agentselect.Event, send sender) {
 		switch ev.Type {

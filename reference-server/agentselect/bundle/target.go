@@ -20,11 +20,11 @@ var profile string
 var Target = launch.Target{
 	Protocol: proto.Protocol,
 	Short:    "an event stream at /events and what belongs to it, and the WebSocket /agents/ws",
-	Roles:    []launch.Role{server(made)},
+	Roles:    []launch.Role{serverRole(makeServer)},
 }
 
-// server is the only role. make makes the server with the fault; "" means none.
-func server(make func(fault string, o agentselect.Options) (launch.Handler, error)) launch.Role {
+// serverRole is the only role. make makes the server with the fault; "" means none.
+func serverRole(make func(fault string, o agentselect.Options) (launch.Handler, error)) launch.Role {
 	return launch.Role{
 		Name:        target.Server,
 		Profile:     profile,
@@ -35,7 +35,7 @@ func server(make func(fault string, o agentselect.Options) (launch.Handler, erro
 		Renews:      true,
 		Make: func(o launch.Options) (launch.Handler, error) {
 			file := agentsFile(o.Dir)
-			if err := write(file, configured()); err != nil {
+			if err := replaceFile(file, configured()); err != nil {
 				return nil, err
 			}
 			limits := agentselect.Limits{Write: launch.Unhurried, Connections: o.Connections, Sessions: 2 * o.Connections}
@@ -48,8 +48,8 @@ func server(make func(fault string, o agentselect.Options) (launch.Handler, erro
 	}
 }
 
-// made makes the correct server, or one with a fault.
-func made(fault string, o agentselect.Options) (launch.Handler, error) {
+// makeServer makes the correct server, or one with a fault.
+func makeServer(fault string, o agentselect.Options) (launch.Handler, error) {
 	if fault == "" {
 		return agentselect.New(o)
 	}
@@ -58,7 +58,7 @@ func made(fault string, o agentselect.Options) (launch.Handler, error) {
 
 // Launcher launches servers made by another function, within this process.
 func Launcher(brain *llm.Brain, make func(agentselect.Options) (launch.Handler, error)) target.Launcher {
-	role := server(func(_ string, o agentselect.Options) (launch.Handler, error) { return make(o) })
+	role := serverRole(func(_ string, o agentselect.Options) (launch.Handler, error) { return make(o) })
 	return role.InProcess(launch.Options{Brain: brain})
 }
 

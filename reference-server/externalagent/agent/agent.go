@@ -128,8 +128,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// check rejects options that no retry can fix.
-func (o Options) check() error {
+// checkOptions rejects options that no retry can fix.
+func (o Options) checkOptions() error {
 	u, err := url.Parse(o.URL)
 	if err != nil {
 		return fmt.Errorf("url of the relay: %w", err)
@@ -149,13 +149,13 @@ func (o Options) check() error {
 // connection (ErrNoConnection). The Outcome is valid in each case. A run without a booking is not an error. Run
 // leaves no goroutine behind.
 func Run(ctx context.Context, o Options) (Outcome, error) {
-	if err := o.check(); err != nil {
+	if err := o.checkOptions(); err != nil {
 		return Outcome{}, err
 	}
 	o = o.withDefaults()
 	l := &loop{o: o, machine: NewMachine(o), reports: make(chan report), deadlines: map[Timer]time.Time{}}
 	defer l.tasks.Wait()
-	return l.run(ctx)
+	return l.runLoop(ctx)
 }
 
 // loop executes the actions of a Machine. Only the goroutine of run uses it, except where link says otherwise.
@@ -184,12 +184,12 @@ type report struct {
 	event  Event
 }
 
-func (l *loop) run(ctx context.Context) (Outcome, error) {
+func (l *loop) runLoop(ctx context.Context) (Outcome, error) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	l.handle(ctx, Started{})
+	l.handleReport(ctx, Started{})
 	for l.finished == nil {
-		name, at, armed := l.first()
+		name, at, armed := l.firstTimer()
 		if armed {
 			timer.Reset(time.Until(at))
 		} else {
@@ -197,7 +197,7 @@ func (l *loop) run(ctx context.Context) (Outcome, error) {
 		}
 		select {
 		case <-ctx.Done():
-			l.leave(websocket.StatusGoingAway, "the agent was stopped")
+			l.closeGracefully(websocket.StatusGoingAway, "the agent was stopped")
 			return l.machine.Outcome(), fmt.Errorf("agent stopped: %w", context.Cause(ctx))
 		case r := <-l.reports:
 			if r.from != l.link {
@@ -206,17 +206,17 @@ func (l *loop) run(ctx context.Context) (Outcome, error) {
 			if r.socket != nil {
 				l.link.socket = r.socket
 			}
-			l.handle(ctx, r.event)
+			l.handleReport(ctx, r.event)
 		case <-timer.C:
 			delete(l.deadlines, name)
-			l.handle(ctx, Fired{name})
+			l.handleReport(ctx, Fired{name})
 		}
 	}
 	return l.finished.Outcome, l.finished.Err
 }
 
-// first returns the timer that fires first.
-func (l *loop) first() (name Timer, at time.Time, armed bool) {
+// firstTimer returns the timer that fires first.
+func (l *loop) firstTimer() (name Timer, at time.Time, armed bool) {
 	for _, n := range slices.Sorted(maps.Keys(l.deadlines)) {
 		if t := l.deadlines[n]; !armed || t.Before(at) {
 			name, at, armed = n, t, true
@@ -225,23 +225,23 @@ func (l *loop) first() (name Timer, at time.Time, armed bool) {
 	return name, at, armed
 }
 
-func (l *loop) handle(ctx context.Context, e Event) {
+func (l *loop) handleReport(ctx context.Context, e Event) {
 	if _, ended := e.(Disconnected); ended {
-		l.drop()
+		l.dropConnection()
 	}
 	for _, a := range l.machine.OnEvent(e) {
-		l.do(ctx, a)
+		l.doActions(ctx, a)
 	}
 }
 
-func (l *loop) do(ctx context.Context, a Action) {
+func (l *loop) doActions(ctx context.Context, a Action) {
 	switch a := a.(type) {
 	case Dial:
-		l.dial(ctx)
+		l.dialOnce(ctx)
 	case Send:
-		l.send(a.Message)
+		l.writeMessage(a.Message)
 	case Drop:
-		l.leave(websocket.StatusGoingAway, "")
+		l.closeGracefully(websocket.StatusGoingAway, "")
 	case Arm:
 		l.deadlines[a.Timer] = time.Now().Add(a.After)
 	case Disarm:
@@ -249,47 +249,47 @@ func (l *loop) do(ctx context.Context, a Action) {
 	case Note:
 		l.o.Log.Info(a.Text, a.Args...)
 	case Finish:
-		l.leave(websocket.StatusNormalClosure, "")
+		l.closeGracefully(websocket.StatusNormalClosure, "")
 		l.finished = &a
 	}
 }
 
-// dial opens a connection. Its context does not end with ctx, so that a stopped agent can still close it politely.
-func (l *loop) dial(ctx context.Context) {
-	l.drop()
+// dialOnce opens a connection. Its context does not end with ctx, so that a stopped agent can still close it politely.
+func (l *loop) dialOnce(ctx context.Context) {
+	l.dropConnection()
 	k := &link{left: make(chan struct{})}
 	k.ctx, k.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	l.link = k
-	l.tasks.Go(func() { l.connect(k) })
+	l.tasks.Go(func() { l.connectLink(k) })
 }
 
-// connect dials a link and reads from it, in the link's goroutine.
-func (l *loop) connect(k *link) {
+// connectLink dials a link and reads from it, in the link's goroutine.
+func (l *loop) connectLink(k *link) {
 	defer k.cancel()
 	ctx, cancel := context.WithTimeout(k.ctx, l.o.Limits.Dial)
 	socket, err := l.o.Dial(ctx, l.o.URL)
 	cancel()
 	if err != nil {
-		l.report(report{from: k, event: Disconnected{err}})
+		l.sendReport(report{from: k, event: Disconnected{err}})
 		return
 	}
 	defer func() { _ = socket.CloseNow() }()
-	if !l.report(report{from: k, socket: socket, event: Connected{}}) {
+	if !l.sendReport(report{from: k, socket: socket, event: Connected{}}) {
 		return
 	}
 	for {
 		kind, data, err := socket.Read(k.ctx)
 		if err != nil {
-			l.report(report{from: k, event: Disconnected{err}})
+			l.sendReport(report{from: k, event: Disconnected{err}})
 			return
 		}
 		// after the link is left, reading continues for the relay's half of the closing handshake
-		l.report(report{from: k, event: eventOf(kind, data)})
+		l.sendReport(report{from: k, event: eventOf(kind, data)})
 	}
 }
 
-// report sends a report, unless the link has been left.
-func (l *loop) report(r report) bool {
+// sendReport sends a report, unless the link has been left.
+func (l *loop) sendReport(r report) bool {
 	select {
 	case l.reports <- r:
 		return true
@@ -303,15 +303,15 @@ func eventOf(kind websocket.MessageType, data []byte) Event {
 	if kind != websocket.MessageText {
 		return Junk{Oddity{Kind: NoText, Why: fmt.Sprintf("%d bytes", len(data)), Data: data}}
 	}
-	msg, err := decode(data)
+	msg, err := decodeObject(data)
 	if err != nil {
 		return Junk{Oddity{Kind: NoObject, Why: err.Error(), Data: data}}
 	}
 	return Received{msg}
 }
 
-// send writes a message. If that fails it ends the connection, and the link's goroutine reports that.
-func (l *loop) send(msg Message) {
+// writeMessage writes a message. If that fails it ends the connection, and the link's goroutine reports that.
+func (l *loop) writeMessage(msg Message) {
 	k := l.link
 	if k == nil || k.socket == nil {
 		return
@@ -324,8 +324,8 @@ func (l *loop) send(msg Message) {
 	}
 }
 
-// leave closes the connection with a handshake, within the limit.
-func (l *loop) leave(code websocket.StatusCode, reason string) {
+// closeGracefully closes the connection with a handshake, within the limit.
+func (l *loop) closeGracefully(code websocket.StatusCode, reason string) {
 	k := l.link
 	if k == nil {
 		return
@@ -340,8 +340,8 @@ func (l *loop) leave(code websocket.StatusCode, reason string) {
 	l.link = nil
 }
 
-// drop forgets a connection that has ended.
-func (l *loop) drop() {
+// dropConnection forgets a connection that has ended.
+func (l *loop) dropConnection() {
 	if k := l.link; k != nil {
 		close(k.left)
 		k.cancel()

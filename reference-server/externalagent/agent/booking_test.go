@@ -177,7 +177,7 @@ func TestSaysNothingAfterTheEnd(t *testing.T) {
 	w := book(t, h, Options{})
 	w.booked()
 	if last := w.sent[len(w.sent)-1]; last.Type() != proto.SessionEnd {
-		t.Errorf("the last message is %s", canonical(last))
+		t.Errorf("the last message is %s", canonicalText(last))
 	}
 }
 

@@ -29,71 +29,71 @@ type connection struct {
 	told    string        // why the last dial failed, as it was noted; "" if it did not
 }
 
-// hopeless returns the error of a run that has been without a connection for too long.
-func (c *connection) hopeless(after time.Duration) error {
+// hopelessError returns the error of a run that has been without a connection for too long.
+func (c *connection) hopelessError(after time.Duration) error {
 	if c.err == nil {
 		return fmt.Errorf("%w for %v", ErrNoConnection, after)
 	}
 	return fmt.Errorf("%w for %v: %w", ErrNoConnection, after, c.err)
 }
 
-// connected begins a connection. Outstanding requests of the previous one are lost, including a call: the snapshot
-// shows its effect.
-func (m *Machine) connected() {
+// beginConnection begins a connection. Outstanding requests of the previous one are lost, including a call: the
+// snapshot shows its effect.
+func (m *Machine) beginConnection() {
 	m.outcome.Connections++
 	m.connection = connection{open: true, backoff: m.connection.backoff, err: m.connection.err}
-	m.do(Disarm{GiveUpTimer})
-	m.note("connected", "connection", m.outcome.Connections)
+	m.addActions(Disarm{GiveUpTimer})
+	m.addNote("connected", "connection", m.outcome.Connections)
 	m.unanswered, m.call, m.retry = 0, nil, nil
 	m.needStart, m.needSync, m.begunHere = !m.everBegan, false, false
 	if m.everBegan {
-		m.resync(Reconnected)
+		m.requireSnapshot(Reconnected)
 	}
 }
 
-// join sends the first message of a connection (EA-026, EA-027).
-func (m *Machine) join() {
-	m.connection.joinID = m.send(proto.RelayJoin, object{"role": proto.AgentRole, "sessionId": m.o.Session})
-	m.do(Arm{JoinTimer, m.o.Limits.Join})
-	m.note("sent", "type", proto.RelayJoin, "id", m.connection.joinID)
+// sendJoin sends the first message of a connection (EA-026, EA-027).
+func (m *Machine) sendJoin() {
+	m.connection.joinID = m.sendMessage(proto.RelayJoin, object{"role": proto.AgentRole, "sessionId": m.o.Session})
+	m.addActions(Arm{JoinTimer, m.o.Limits.Join})
+	m.addNote("sent", "type", proto.RelayJoin, "id", m.connection.joinID)
 }
 
-// joined handles the reply to join (EA-028).
-func (m *Machine) joined() {
+// handleJoined handles the reply to join (EA-028).
+func (m *Machine) handleJoined() {
 	m.connection.joined = true
 	m.connection.backoff = m.o.Backoff.First
-	m.do(Disarm{JoinTimer})
-	m.note("joined", "session", m.o.Session)
+	m.addActions(Disarm{JoinTimer})
+	m.addNote("joined", "session", m.o.Session)
 }
 
-// disconnected prepares the next connection. The study session continues meanwhile.
-func (m *Machine) disconnected(err error) {
+// prepareReconnect prepares the next connection. The study session continues meanwhile.
+func (m *Machine) prepareReconnect(err error) {
 	c := &m.connection
 	if err == nil {
 		err = errors.New("closed")
 	}
 	c.err = err
 	if !c.open { // the dial failed: say so once, and again if the reason changes
-		if why := unreached(err); why != c.told {
+		if why := whyUnreached(err); why != c.told {
 			c.told = why
-			m.note("waiting for "+withoutQuery(m.o.URL)+": "+clip(why, 200), "gives_up_after", m.o.GiveUp)
+			m.addNote("waiting for "+withoutQuery(m.o.URL)+": "+clipText(why, 200), "gives_up_after", m.o.GiveUp)
 		}
 	} else {
 		c.told = ""
-		m.note("disconnected", "err", clip(err.Error(), 200))
+		m.addNote("disconnected", "err", clipText(err.Error(), 200))
 		m.leaveConnection()
-		m.do(Arm{GiveUpTimer, m.o.GiveUp})
+		m.addActions(Arm{GiveUpTimer, m.o.GiveUp})
 	}
-	if !m.o.Policy.Reconnect(m.view()) {
-		m.finish(fmt.Errorf("connection ended: %w", err))
+	if !m.o.Policy.Reconnect(m.policyView()) {
+		m.finishRun(fmt.Errorf("connection ended: %w", err))
 		return
 	}
-	m.do(Arm{RedialTimer, c.backoff})
+	m.addActions(Arm{RedialTimer, c.backoff})
 	c.backoff = min(2*c.backoff, m.o.Backoff.Max)
 }
 
-// unreached says why a dial failed, without the layers that passed the reason on.
-func unreached(err error) string {
+// whyUnreached says why a dial failed, without the layers that passed the reason on.
+func whyUnreached(err error) string {
 	var code syscall.Errno
 	var name *net.DNSError
 	switch {
@@ -117,25 +117,25 @@ func (m *Machine) leaveConnection() {
 	c.open, c.joined, c.joinID, c.awaited = false, false, "", nil
 	m.pausing, m.polling = false, false
 	for _, t := range []Timer{JoinTimer, AnswerTimer, PatienceTimer, PauseTimer, PollTimer} {
-		m.do(Disarm{t})
+		m.addActions(Disarm{t})
 	}
 }
 
-// redial replaces the connection by a new one.
-func (m *Machine) redial(why string) {
-	m.do(Drop{why})
-	m.disconnected(errors.New(why))
+// replaceConnection replaces the connection by a new one.
+func (m *Machine) replaceConnection(why string) {
+	m.addActions(Drop{why})
+	m.prepareReconnect(errors.New(why))
 }
 
-// strange handles a message that the agent can't use. By default it ignores the message: a relay session may carry
-// messages that this agent does not know.
-func (m *Machine) strange(o Oddity) {
-	m.note("ignored", "what", string(o.Kind), "why", clip(o.Why, 200), "type", clip(o.Message.Type(), 80))
-	switch m.o.Policy.Strange(m.view(), o, Ignore) {
+// handleStrange handles a message that the agent can't use. By default it ignores the message: a relay session may
+// carry messages that this agent does not know.
+func (m *Machine) handleStrange(o Oddity) {
+	m.addNote("ignored", "what", string(o.Kind), "why", clipText(o.Why, 200), "type", clipText(o.Message.Type(), 80))
+	switch m.o.Policy.Strange(m.policyView(), o, Ignore) {
 	case Redial:
-		m.redial(string(o.Kind))
+		m.replaceConnection(string(o.Kind))
 	case Die:
-		m.finish(fmt.Errorf("received a message that is %s: %s", o.Kind, clip(o.Why, 200)))
+		m.finishRun(fmt.Errorf("received a message that is %s: %s", o.Kind, clipText(o.Why, 200)))
 	case Ignore:
 	}
 }
@@ -200,8 +200,8 @@ type Message = wire.Message
 
 type object = wire.Object
 
-// decode reads a JSON object strictly: case-sensitive, unique names and valid UTF-8.
-func decode(data []byte) (Message, error) {
+// decodeObject reads a JSON object strictly: case-sensitive, unique names and valid UTF-8.
+func decodeObject(data []byte) (Message, error) {
 	var msg Message
 	if err := json.Unmarshal(data, &msg); err != nil {
 		return nil, err
@@ -212,8 +212,8 @@ func decode(data []byte) (Message, error) {
 	return msg, nil
 }
 
-// canonical returns the same text for equal values.
-func canonical(v any) string {
+// canonicalText returns the same text for equal values.
+func canonicalText(v any) string {
 	data, err := json.Marshal(v, json.Deterministic(true))
 	if err != nil { // a faulty agent made the value
 		return fmt.Sprintf("%#v", v)
@@ -225,7 +225,7 @@ func canonical(v any) string {
 // allowed.
 func problemOf(m Message) string {
 	if m["v"] != proto.Version {
-		return fmt.Sprintf("v is %s, not %q", brief(m["v"]), proto.Version)
+		return fmt.Sprintf("v is %s, not %q", formatBriefly(m["v"]), proto.Version)
 	}
 	if kind, isText := m["type"].(string); !isText || kind == "" {
 		return "type is not a string"
@@ -243,11 +243,11 @@ func problemOf(m Message) string {
 	return ""
 }
 
-// brief formats a value for a log line.
-func brief(v any) string { return clip(canonical(v), 200) }
+// formatBriefly formats a value for a log line.
+func formatBriefly(v any) string { return clipText(canonicalText(v), 200) }
 
-// clip shortens a text to at most the given number of characters.
-func clip(text string, most int) string {
+// clipText shortens a text to at most the given number of characters.
+func clipText(text string, most int) string {
 	n := 0
 	for at := range text {
 		if n == most {
@@ -317,21 +317,21 @@ func idOfMessage(kind string, n int) string {
 	return fmt.Sprintf("req-%03d", n)
 }
 
-// settled reports whether a state that differs from the one before the call has arrived since the call was sent. A
+// hasNewState reports whether a state that differs from the one before the call has arrived since the call was sent. A
 // state from before the tool.result counts too, because no sentence orders the two. An unchanged state does not
 // count, because it may have been on its way when the call was sent.
-func settled(c Called, last State) bool {
-	return last.Serial > c.Before.Serial && changed(c.Before, last, c.Tool == proto.PostMessage)
+func hasNewState(c Called, last State) bool {
+	return last.Serial > c.Before.Serial && showsChange(c.Before, last, c.Tool == proto.PostMessage)
 }
 
-// changed reports whether the second state shows or announces anything that the first does not. The history counts
+// showsChange reports whether the second state shows or announces anything that the first does not. The history counts
 // only for a tool whose only effect is on the history: it grows with every message of the user and of the agent.
-func changed(a, b State, withHistory bool) bool {
-	return keyOf(a) != keyOf(b) || withHistory && canonical(a.History) != canonical(b.History)
+func showsChange(a, b State, withHistory bool) bool {
+	return keyOf(a) != keyOf(b) || withHistory && canonicalText(a.History) != canonicalText(b.History)
 }
 
-// remedy returns the remedy for a failure, following section 5.
-func remedy(f Failure) Remedy {
+// remedyFor returns the remedy for a failure, following section 5.
+func remedyFor(f Failure) Remedy {
 	switch f.Request.Type {
 	case proto.RelayJoin:
 		return Reopen
@@ -358,7 +358,7 @@ func remedy(f Failure) Remedy {
 	return TryAnother
 }
 
-// finished reports whether a call was made and the state shows no form or announces no tools.
-func (m *Machine) finished(s State) bool {
+// isFinished reports whether a call was made and the state shows no form or announces no tools.
+func (m *Machine) isFinished(s State) bool {
 	return m.calls > 0 && s.Serial > 0 && (s.UISpec == nil || len(s.Tools) == 0)
 }

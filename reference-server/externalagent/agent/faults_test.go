@@ -117,7 +117,7 @@ var decisionFaults = []fault{
 	{"repeats a failing call", deciding(Policy{Failed: func(View, Failure, Remedy) Remedy { return TryAgain }}),
 		func(w *world) bool {
 			all := w.of(proto.ToolCall)
-			return canonical(all[1].Payload()) == canonical(all[2].Payload())
+			return canonicalText(all[1].Payload()) == canonicalText(all[2].Payload())
 		}},
 	{"takes an error for a success", deciding(Policy{Failed: func(View, Failure, Remedy) Remedy { return TakeAsDone }}),
 		func(w *world) bool { return w.m.Outcome().Failed == 0 }},

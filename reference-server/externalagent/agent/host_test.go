@@ -165,7 +165,7 @@ func (h *host) update() Message {
 func (h *host) call(msg Message) []Message {
 	name, _ := msg.Payload()["toolName"].(string)
 	params, _ := msg.Payload()["params"].(object)
-	h.calls = append(h.calls, name+" "+canonical(params))
+	h.calls = append(h.calls, name+" "+canonicalText(params))
 	if h.name() == "" {
 		return []Message{refusal(msg, proto.NoActiveSpec)}
 	}

@@ -67,27 +67,27 @@ func (m *Machine) Outcome() Outcome { return m.outcome }
 func (m *Machine) OnEvent(e Event) []Action {
 	switch e := e.(type) {
 	case Started:
-		m.do(Arm{GiveUpTimer, m.o.GiveUp}, Dial{})
+		m.addActions(Arm{GiveUpTimer, m.o.GiveUp}, Dial{})
 	case Connected:
-		m.connected()
+		m.beginConnection()
 	case Disconnected:
-		m.disconnected(e.Err)
+		m.prepareReconnect(e.Err)
 	case Received:
-		m.received(e.Message)
+		m.handleObject(e.Message)
 	case Junk:
-		m.strange(e.Oddity)
+		m.handleStrange(e.Oddity)
 	case Fired:
-		m.fired(e.Timer)
+		m.handleTimer(e.Timer)
 	}
-	for m.step() {
+	for m.doDue() {
 	}
 	out := m.out
 	m.out = nil
 	return out
 }
 
-// do adds actions, unless the run has finished.
-func (m *Machine) do(actions ...Action) {
+// addActions adds actions, unless the run has finished.
+func (m *Machine) addActions(actions ...Action) {
 	for _, a := range actions {
 		if !m.done {
 			m.out = append(m.out, a)
@@ -95,52 +95,52 @@ func (m *Machine) do(actions ...Action) {
 	}
 }
 
-func (m *Machine) note(text string, args ...any) { m.do(Note{text, args}) }
+func (m *Machine) addNote(text string, args ...any) { m.addActions(Note{text, args}) }
 
-// finish ends the run.
-func (m *Machine) finish(err error) {
-	m.do(Finish{m.outcome, err})
+// finishRun ends the run.
+func (m *Machine) finishRun(err error) {
+	m.addActions(Finish{m.outcome, err})
 	m.done = true
 }
 
-// step does what is due, and reports whether something else may be due now.
-func (m *Machine) step() (more bool) {
+// doDue does what is due, and reports whether something else may be due now.
+func (m *Machine) doDue() (more bool) {
 	c := &m.connection
 	switch {
 	case m.done || !c.open:
 		return false
 	case c.joinID == "":
-		m.join()
+		m.sendJoin()
 		return true
-	case !m.o.Policy.MayTalk(m.view()):
+	case !m.o.Policy.MayTalk(m.policyView()):
 		return false
 	// expects no reply, so it need not wait for an outstanding one
 	case len(m.unheard) > 0 && m.endings == 0 && m.active && !m.needStart && !m.needSync:
-		m.reply()
+		m.replyToUser()
 		return true
 	case c.awaited != nil || m.pausing:
 		return false
 	case m.ending && m.needStart: // the session has ended already
 		m.outcome.Ended = true
-		m.finish(nil)
+		m.finishRun(nil)
 		return false
 	case m.needStart:
 		m.startSession()
 		return true
 	case m.needSync:
-		m.request(proto.SnapshotGet, object{})
+		m.sendRequest(proto.SnapshotGet, object{})
 		return true
 	case m.ending:
 		m.endSession()
 		return false
 	case m.call != nil:
-		return m.settle()
+		return m.concludeIfKnown()
 	}
-	return m.act()
+	return m.makeNextCall()
 }
 
-// view returns the view for a policy.
-func (m *Machine) view() View {
+// policyView returns the view for a policy.
+func (m *Machine) policyView() View {
 	return View{
 		Connection: m.outcome.Connections, Joined: m.connection.joined, Active: m.active, Session: m.session,
 		Calls: m.calls, Made: m.outcome.Calls,
@@ -148,73 +148,74 @@ func (m *Machine) view() View {
 	}
 }
 
-// resync makes a snapshot due, if the policy wants one.
-func (m *Machine) resync(why Occasion) {
-	if m.o.Policy.Resync(m.view(), why, why != CallConfirmed) { // state.updated follows a call's confirmation
-		m.note("snapshot wanted", "why", string(why))
+// requireSnapshot makes a snapshot due, if the policy wants one.
+func (m *Machine) requireSnapshot(why Occasion) {
+	if m.o.Policy.Resync(m.policyView(), why, why != CallConfirmed) { // state.updated follows a call's confirmation
+		m.addNote("snapshot wanted", "why", string(why))
 		m.needSync = true
 	}
 }
 
-// send sends a message, and returns its id.
-func (m *Machine) send(kind string, payload object) (id string) {
+// sendMessage sends a message, and returns its id.
+func (m *Machine) sendMessage(kind string, payload object) (id string) {
 	m.ids++
-	anyID := m.o.Policy.ID(m.view(), kind, m.ids, idOfMessage(kind, m.ids))
-	m.o.Outbound(m.view(), wire.New(kind, payload).With("id", anyID), func(msg Message) { m.do(Send{msg}) })
+	anyID := m.o.Policy.ID(m.policyView(), kind, m.ids, idOfMessage(kind, m.ids))
+	m.o.Outbound(m.policyView(), wire.New(kind, payload).With("id", anyID),
+		func(msg Message) { m.addActions(Send{msg}) })
 	return fmt.Sprint(anyID)
 }
 
-// request sends a message and awaits its reply before any other request.
-func (m *Machine) request(kind string, payload object) (id string) {
-	id = m.send(kind, payload)
+// sendRequest sends a message and awaits its reply before any other request.
+func (m *Machine) sendRequest(kind string, payload object) (id string) {
+	id = m.sendMessage(kind, payload)
 	m.connection.awaited = &Request{ID: id, Type: kind}
-	m.do(Arm{AnswerTimer, m.o.Limits.Answer})
-	m.note("sent", "type", kind, "id", id)
+	m.addActions(Arm{AnswerTimer, m.o.Limits.Answer})
+	m.addNote("sent", "type", kind, "id", id)
 	return id
 }
 
-// answered clears the outstanding request.
-func (m *Machine) answered() {
+// clearRequest clears the outstanding request.
+func (m *Machine) clearRequest() {
 	m.connection.awaited = nil
 	m.unanswered = 0
-	m.do(Disarm{AnswerTimer})
+	m.addActions(Disarm{AnswerTimer})
 }
 
-// rest delays the next request, longer each time, so that a disagreement does not become a flood.
-func (m *Machine) rest() {
+// delayNext delays the next request, longer each time, so that a disagreement does not become a flood.
+func (m *Machine) delayNext() {
 	m.pausing = true
-	m.do(Arm{PauseTimer, m.pause})
+	m.addActions(Arm{PauseTimer, m.pause})
 	m.pause = min(2*m.pause, m.o.Backoff.Max)
 }
 
-// fired handles a timer.
-func (m *Machine) fired(t Timer) {
+// handleTimer handles a timer.
+func (m *Machine) handleTimer(t Timer) {
 	switch t {
 	case RedialTimer:
-		m.do(Dial{})
+		m.addActions(Dial{})
 	case GiveUpTimer:
-		m.finish(m.connection.hopeless(m.o.GiveUp))
+		m.finishRun(m.connection.hopelessError(m.o.GiveUp))
 	case JoinTimer:
-		m.redial("relay.joined has not come")
+		m.replaceConnection("relay.joined has not come")
 	case AnswerTimer:
-		m.overdue()
+		m.handleOverdue()
 	case PatienceTimer:
-		m.resync(NoUpdate)
+		m.requireSnapshot(NoUpdate)
 	case PauseTimer:
 		m.pausing = false
 	case PollTimer:
 		m.polling = false
-		m.resync(NothingShown)
+		m.requireSnapshot(NothingShown)
 	}
 }
 
-// act makes the next call, or ends the session if no call is left.
-func (m *Machine) act() (more bool) {
-	v := m.view()
+// makeNextCall makes the next call, or ends the session if no call is left.
+func (m *Machine) makeNextCall() (more bool) {
+	v := m.policyView()
 	s := m.o.Policy.State(v, m.last)
-	if m.finished(s) {
+	if m.isFinished(s) {
 		m.outcome.Booked = m.confirmed
-		m.end("study-complete")
+		m.requestEnd("study-complete")
 		return true
 	}
 	if s.UISpec == nil || len(s.Tools) == 0 {
@@ -222,27 +223,27 @@ func (m *Machine) act() (more bool) {
 		return false
 	}
 	m.poll = m.o.Patience
-	m.comment(s)
-	candidates := m.planner.candidates(s)
+	m.announceStage(s)
+	candidates := m.planner.candidateCalls(s)
 	switch {
 	case m.outcome.Calls >= m.o.MaxCalls:
-		m.end("call-limit")
+		m.requestEnd("call-limit")
 	case m.retry != nil:
 		m.makeCall(*m.retry)
 	case len(candidates) > 0:
 		m.makeCall(m.o.Policy.Choose(v, s, candidates[0]))
 	case !m.looked: // the state may be stale
 		m.looked = true
-		m.resync(NothingLeft)
+		m.requireSnapshot(NothingLeft)
 	default:
-		m.end("no-way-forward")
+		m.requestEnd("no-way-forward")
 	}
 	return true
 }
 
-// end requests the end of the session.
-func (m *Machine) end(reason string) {
-	m.note("nothing is left to do", "reason", reason)
+// requestEnd requests the end of the session.
+func (m *Machine) requestEnd(reason string) {
+	m.addNote("nothing is left to do", "reason", reason)
 	m.ending, m.outcome.Reason = true, reason
 }
 
@@ -253,7 +254,7 @@ func (m *Machine) awaitForm() {
 		return
 	}
 	m.polling = true
-	m.do(Arm{PollTimer, m.poll})
+	m.addActions(Arm{PollTimer, m.poll})
 	m.poll = min(2*m.poll, rarest*m.o.Patience)
 }
 
@@ -263,8 +264,8 @@ func (m *Machine) makeCall(c Call) {
 	m.calls++
 	m.retry, m.looked, m.result = nil, false, nil
 	m.call = &Called{Call: c, Before: m.last}
-	m.note("call", "tool", c.Tool, "params", brief(c.Params), "reason", clip(c.Reason, 200))
-	m.call.ID = m.request(proto.ToolCall, object{"toolName": c.Tool, "params": c.Params, "reason": c.Reason})
+	m.addNote("call", "tool", c.Tool, "params", formatBriefly(c.Params), "reason", clipText(c.Reason, 200))
+	m.call.ID = m.sendRequest(proto.ToolCall, object{"toolName": c.Tool, "params": c.Params, "reason": c.Reason})
 }
 
 // toolResult confirms or fails a call. The agent does not act on its uiSpec (EA-051, EA-074).
@@ -272,57 +273,57 @@ func (m *Machine) toolResult(msg Message, r Request) {
 	payload := msg.Payload()
 	ok, isBool := payload["ok"].(bool)
 	if !isBool {
-		m.strange(Oddity{Kind: Useless, Why: "ok is neither true nor false", Message: msg})
+		m.handleStrange(Oddity{Kind: Useless, Why: "ok is neither true nor false", Message: msg})
 		return
 	}
-	m.answered()
+	m.clearRequest()
 	m.result = payload
 	if !ok {
 		code, text := codeOf(payload)
-		m.note("call failed", "id", r.ID, "code", clip(code, 80), "text", clip(text, 200))
-		m.failed(Failure{Request: r, Code: code, Text: text})
+		m.addNote("call failed", "id", r.ID, "code", clipText(code, 80), "text", clipText(text, 200))
+		m.applyRemedy(Failure{Request: r, Code: code, Text: text})
 		return
 	}
 	quick, _ := payload["uiSpec"].(object)
-	m.note("call confirmed", "id", r.ID, "quickStage", clip(readScreen(quick).stage, 80))
-	m.confirm()
+	m.addNote("call confirmed", "id", r.ID, "quickStage", clipText(readScreen(quick).stage, 80))
+	m.awaitState()
 }
 
-// confirm waits for the state that follows the call (EA-051, EA-054).
-func (m *Machine) confirm() {
+// awaitState waits for the state that follows the call (EA-051, EA-054).
+func (m *Machine) awaitState() {
 	m.call.Answered, m.confirmed = true, true
-	m.do(Arm{PatienceTimer, m.o.Patience})
-	m.resync(CallConfirmed)
+	m.addActions(Arm{PatienceTimer, m.o.Patience})
+	m.requireSnapshot(CallConfirmed)
 }
 
-// settle reports whether the call has led to a known state and, if so, concludes it.
-func (m *Machine) settle() (more bool) {
+// concludeIfKnown reports whether the call has led to a known state and, if so, concludes it.
+func (m *Machine) concludeIfKnown() (more bool) {
 	switch {
 	case m.call.Overdue: // and the policy wants no snapshot
-		m.conclude()
+		m.concludeCall()
 		return true
-	case m.call.Answered && m.o.Policy.Settled(m.view(), settled(*m.call, m.last)):
-		m.conclude()
+	case m.call.Answered && m.o.Policy.Settled(m.policyView(), hasNewState(*m.call, m.last)):
+		m.concludeCall()
 		return true
 	}
 	return false
 }
 
-// conclude ends a call: the last state is its result.
-func (m *Machine) conclude() {
+// concludeCall ends a call: the last state is its result.
+func (m *Machine) concludeCall() {
 	if m.call == nil {
 		return
 	}
-	m.planner.called(*m.call, m.last)
+	m.planner.recordResult(*m.call, m.last)
 	m.call = nil
-	m.do(Disarm{PatienceTimer})
+	m.addActions(Disarm{PatienceTimer})
 }
 
 // callFailed ends a failed call; only the remedy TryAgain repeats it in the same state.
 func (m *Machine) callFailed(remedy Remedy, code string) {
 	c := *m.call
 	if remedy == TakeAsDone {
-		m.confirm()
+		m.awaitState()
 		return
 	}
 	m.outcome.Failed++
@@ -331,7 +332,7 @@ func (m *Machine) callFailed(remedy Remedy, code string) {
 		m.retry = &c.Call
 		return
 	}
-	m.planner.failed(c, code)
+	m.planner.recordFailure(c, code)
 }
 
 // codeOf finds the error code in a tool.result with ok:false. The source does not say where it is.

@@ -76,10 +76,10 @@ func TestParamsFitTheSchema(t *testing.T) {
 		if c.reason != "a number in a range" && c.reason != "flat, types of other languages" {
 			src.quantity = &three
 		}
-		found := schemas{}.params(proto.Tool{Name: "t", Parameters: decoded(t, c.parameters)}, src)
+		found := schemas{}.paramsFor(proto.Tool{Name: "t", Parameters: decoded(t, c.parameters)}, src)
 		got := ""
 		if len(found) > 0 {
-			got = canonical(found[0])
+			got = canonicalText(found[0])
 		}
 		if got != c.want {
 			t.Errorf("%s: %s gives %s, not %s", c.reason, c.parameters, got, c.want)
@@ -109,7 +109,7 @@ func TestParamsOfHostileSchemas(t *testing.T) {
 			`{"type":"object","properties":{"a":{"type":"array","minItems":1e300},"b":{"minLength":1e300}},"required":["a"]}`),
 		wide,
 	} {
-		schemas{}.params(proto.Tool{Name: "t", Parameters: parameters}, two())
+		schemas{}.paramsFor(proto.Tool{Name: "t", Parameters: parameters}, two())
 	}
 	if took := time.Since(begin); took > 20*time.Second {
 		t.Errorf("it took %v", took)
@@ -171,8 +171,8 @@ func TestPrefersWhatTheUserNames(t *testing.T) {
 		"something with no such words.": "1",
 	} {
 		p := newPlanner()
-		p.wish(text)
-		if got := p.wishes.best(items)[0].id; got != want {
+		p.addWish(text)
+		if got := p.wishes.sortBest(items)[0].id; got != want {
 			t.Errorf("%q: item %s, not %s", text, got, want)
 		}
 	}

@@ -41,8 +41,8 @@ type trial struct {
 	move   int // value of moves when it was last futile
 }
 
-// over reports whether the call must not be repeated at the current count of moves.
-func (t trial) over(moves int) bool { return t.futile > 1 || t.futile == 1 && t.move == moves }
+// isOver reports whether the call must not be repeated at the current count of moves.
+func (t trial) isOver(moves int) bool { return t.futile > 1 || t.futile == 1 && t.move == moves }
 
 func newPlanner() *planner {
 	return &planner{
@@ -51,8 +51,8 @@ func newPlanner() *planner {
 	}
 }
 
-// renewed returns a planner that keeps only the user's wishes.
-func (p *planner) renewed() *planner {
+// renewedPlanner returns a planner that keeps only the user's wishes.
+func (p *planner) renewedPlanner() *planner {
 	n := newPlanner()
 	n.wishes = p.wishes
 	return n
@@ -93,27 +93,27 @@ type candidate struct {
 	cost   int
 }
 
-// candidates returns the calls that make sense in a state, best first.
-func (p *planner) candidates(s State) []Call {
+// candidateCalls returns the calls that make sense in a state, best first.
+func (p *planner) candidateCalls(s State) []Call {
 	screen := readScreen(s.UISpec)
-	screen.items = p.wishes.best(screen.items)
+	screen.items = p.wishes.sortBest(screen.items)
 	if screen.quantities == nil && len(screen.chosen) > 0 {
 		p.chosen = len(screen.chosen)
 	}
 	var found []candidate
 	for _, t := range s.Tools {
-		found = append(found, p.uses(t, screen)...)
+		found = append(found, p.toolCalls(t, screen)...)
 	}
 	tried := p.tried[keyOf(s)]
 	for i := range found {
 		c := &found[i]
-		c.before = tried[c.what()]
+		c.before = tried[c.callKey()]
 		// one repetition is not a cycle yet: the host may have been reset
 		if c.cost = c.before.times; c.rank <= chooseMore && c.before.futile == 0 {
 			c.cost = max(0, c.cost-1)
 		}
 	}
-	found = slices.DeleteFunc(found, func(c candidate) bool { return c.before.over(p.moves) })
+	found = slices.DeleteFunc(found, func(c candidate) bool { return c.before.isOver(p.moves) })
 	slices.SortStableFunc(found, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(a.cost, b.cost), cmp.Compare(a.rank, b.rank))
 	})
@@ -124,65 +124,68 @@ func (p *planner) candidates(s State) []Call {
 	return calls
 }
 
-// what returns a key of a call: its tool and parameters.
-func (c Call) what() string { return c.Tool + "\n" + canonical(c.Params) }
+// callKey returns a key of a call: its tool and parameters.
+func (c Call) callKey() string { return c.Tool + "\n" + canonicalText(c.Params) }
 
-// uses returns the calls of one tool.
-func (p *planner) uses(t proto.Tool, s screen) []candidate {
+// toolCalls returns the calls of one tool.
+func (p *planner) toolCalls(t proto.Tool, s screen) []candidate {
 	used := p.used[s.stage][t.Name]
 	switch {
 	case choosing.MatchString(t.Name):
-		return p.choices(t, s, used)
+		return p.choiceCalls(t, s, used)
 	case counting.MatchString(t.Name):
-		return p.sums(t, s, used)
+		return p.quantityCalls(t, s, used)
 	case advancing.MatchString(t.Name):
-		return p.plain(t, s, goOn, "Go on: what this stage asks for is done.")
+		return p.schemaCalls(t, s, goOn, "Go on: what this stage asks for is done.")
 	case returning.MatchString(t.Name):
-		return p.plain(t, s, goBack, "Go back, as there is no way forward from here.")
+		return p.schemaCalls(t, s, goBack, "Go back, as there is no way forward from here.")
 	case decorates.MatchString(t.Name):
-		found := p.plain(t, s, asideAgain, fmt.Sprintf("Use %s, as there is no way forward without it.", quote(t.Name)))
+		found := p.schemaCalls(t, s, asideAgain,
+			fmt.Sprintf("Use %s, as there is no way forward without it.", quoteText(t.Name)))
 		if len(found) > 0 && !p.met[s.stage][t.Name] {
 			found[0].rank = aside
 		}
 		return found
 	}
-	found := p.plain(t, s, unknownAgain, fmt.Sprintf("Try %s in another way, as there is no way forward yet.",
-		quote(t.Name)))
+	found := p.schemaCalls(t, s, unknownAgain, fmt.Sprintf("Try %s in another way, as there is no way forward yet.",
+		quoteText(t.Name)))
 	if len(found) > 0 && !p.met[s.stage][t.Name] {
-		found[0].rank, found[0].Reason = unknownFirst, fmt.Sprintf("Try %s, which is offered at this stage.", quote(t.Name))
+		found[0].rank, found[0].Reason = unknownFirst, fmt.Sprintf("Try %s, which is offered at this stage.",
+			quoteText(t.Name))
 	}
 	return found
 }
 
-// choices returns calls that choose an item. The host usually shows whether one is chosen; otherwise the agent
+// choiceCalls returns calls that choose an item. The host usually shows whether one is chosen; otherwise the agent
 // remembers.
-func (p *planner) choices(t proto.Tool, s screen, used int) (found []candidate) {
+func (p *planner) choiceCalls(t proto.Tool, s screen, used int) (found []candidate) {
 	const enough = 3 // choices that the host does not show
 	r, why := chooseFirst, "as nothing is chosen at this stage yet"
 	if len(s.chosen) > 0 || used > 0 && !s.shows || used >= enough {
 		r, why = chooseMore, "as there is no way forward with what is chosen"
 	}
 	free := slices.DeleteFunc(slices.Clone(s.items), func(i item) bool { return slices.Contains(s.chosen, i.id) })
-	for _, params := range p.schemas.params(t, source{screen: s, items: free}) {
+	for _, params := range p.schemas.paramsFor(t, source{screen: s, items: free}) {
 		c := candidate{Call: Call{Tool: t.Name, Params: params}, rank: r}
-		i := mentioned(params, free)
+		i := mentionedItem(params, free)
 		switch {
 		case i == nil:
-			c.Reason = fmt.Sprintf("Make a choice with %s, %s.", quote(t.Name), why)
+			c.Reason = fmt.Sprintf("Make a choice with %s, %s.", quoteText(t.Name), why)
 		case !i.available:
-			c.rank, c.Reason = hopeless, fmt.Sprintf("Try %s although it looks sold out: nothing else is left.", quote(i.label))
-		case p.wishes.fits(*i) > 0:
-			c.Reason = fmt.Sprintf("Choose %s, which fits what the user asked for, %s.", quote(i.label), why)
+			c.rank, c.Reason = hopeless, fmt.Sprintf("Try %s although it looks sold out: nothing else is left.",
+				quoteText(i.label))
+		case p.wishes.countFits(*i) > 0:
+			c.Reason = fmt.Sprintf("Choose %s, which fits what the user asked for, %s.", quoteText(i.label), why)
 		default:
-			c.Reason = fmt.Sprintf("Choose %s, %s.", quote(i.label), why)
+			c.Reason = fmt.Sprintf("Choose %s, %s.", quoteText(i.label), why)
 		}
 		found = append(found, c)
 	}
 	return found
 }
 
-// mentioned returns the item whose id is among the parameters; nil if none is.
-func mentioned(params object, items []item) *item {
+// mentionedItem returns the item whose id is among the parameters; nil if none is.
+func mentionedItem(params object, items []item) *item {
 	for n, i := range items {
 		for _, v := range params {
 			if list, isArray := v.([]any); isArray && len(list) > 0 {
@@ -196,18 +199,18 @@ func mentioned(params object, items []item) *item {
 	return nil
 }
 
-// sums returns calls that set an item's quantity so that the sum matches the wanted number.
-func (p *planner) sums(t proto.Tool, s screen, used int) (found []candidate) {
-	want := p.want(s)
+// quantityCalls returns calls that set an item's quantity so that the sum matches the wanted number.
+func (p *planner) quantityCalls(t proto.Tool, s screen, used int) (found []candidate) {
+	want := p.wantedSum(s)
 	r := setSum
 	if s.quantities == nil && used > 0 {
 		r = unknownAgain
-	} else if s.quantities != nil && s.sum() == want {
+	} else if s.quantities != nil && s.sumQuantities() == want {
 		return nil
 	}
 	add := func(src source, quantity float64) {
 		src.screen, src.quantity = s, &quantity
-		for _, params := range p.schemas.params(t, src) {
+		for _, params := range p.schemas.paramsFor(t, src) {
 			found = append(found, candidate{rank: r, Call: Call{
 				Tool: t.Name, Params: params, Reason: fmt.Sprintf("Set a quantity of %g, so that the sum is %g.", quantity, want),
 			}})
@@ -215,7 +218,7 @@ func (p *planner) sums(t proto.Tool, s screen, used int) (found []candidate) {
 	}
 	for _, i := range s.items {
 		had := s.quantities[i.id]
-		quantity := max(0, want-(s.sum()-had))
+		quantity := max(0, want-(s.sumQuantities()-had))
 		if i.available && (quantity != had || s.quantities == nil) {
 			add(source{items: []item{i}}, quantity)
 		}
@@ -226,9 +229,9 @@ func (p *planner) sums(t proto.Tool, s screen, used int) (found []candidate) {
 	return found
 }
 
-// want returns the sum of quantities to leave a stage with: one per previously chosen thing. If the host rejects it,
-// the planner tries neighboring sums, or 1 to 8 if nothing was chosen.
-func (p *planner) want(s screen) float64 {
+// wantedSum returns the sum of quantities to leave a stage with: one per previously chosen thing. If the host rejects
+// it, the planner tries neighboring sums, or 1 to 8 if nothing was chosen.
+func (p *planner) wantedSum(s screen) float64 {
 	first := cmp.Or(p.chosen, s.seats)
 	try := []int{first, s.seats, first + 1, first - 1}
 	if first == 0 {
@@ -242,52 +245,52 @@ func (p *planner) want(s screen) float64 {
 	return float64(first)
 }
 
-// plain returns calls of a tool based only on its schema.
-func (p *planner) plain(t proto.Tool, s screen, r rank, reason string) (found []candidate) {
+// schemaCalls returns calls of a tool based only on its schema.
+func (p *planner) schemaCalls(t proto.Tool, s screen, r rank, reason string) (found []candidate) {
 	src := source{screen: s, items: slices.DeleteFunc(slices.Clone(s.items), func(i item) bool { return !i.available })}
-	for _, params := range p.schemas.params(t, src) {
+	for _, params := range p.schemas.paramsFor(t, src) {
 		found = append(found, candidate{Call: Call{Tool: t.Name, Params: params, Reason: reason}, rank: r})
 	}
 	return found
 }
 
-// called records the result of a call.
-func (p *planner) called(c Called, after State) {
-	effect := changed(c.Before, after, c.Tool == proto.PostMessage)
-	stage := p.remember(c, !effect).stage
+// recordResult records the result of a call.
+func (p *planner) recordResult(c Called, after State) {
+	effect := showsChange(c.Before, after, c.Tool == proto.PostMessage)
+	stage := p.countCall(c, !effect).stage
 	if !effect {
 		return
 	}
-	at(p.used, stage)[c.Tool]++
+	innerMap(p.used, stage)[c.Tool]++
 	if keyOf(c.Before) != keyOf(after) {
 		p.moves++
 	}
 }
 
-// failed records a failed call. If the call was to leave a stage, the current sum is rejected for that stage.
-func (p *planner) failed(c Called, code string) {
-	s := p.remember(c, true)
+// recordFailure records a failed call. If the call was to leave a stage, the current sum is rejected for that stage.
+func (p *planner) recordFailure(c Called, code string) {
+	s := p.countCall(c, true)
 	if code == proto.ToolExecutionFailed && s.quantities != nil && advancing.MatchString(c.Tool) {
-		at(p.rejected, s.stage)[s.sum()] = true
+		innerMap(p.rejected, s.stage)[s.sumQuantities()] = true
 	}
 }
 
-// remember counts a call and returns the screen it was made from.
-func (p *planner) remember(c Called, futile bool) screen {
-	tried := at(p.tried, keyOf(c.Before))
-	t := tried[c.what()]
+// countCall counts a call and returns the screen it was made from.
+func (p *planner) countCall(c Called, futile bool) screen {
+	tried := innerMap(p.tried, keyOf(c.Before))
+	t := tried[c.callKey()]
 	t.times++
 	if futile {
 		t.futile, t.move = t.futile+1, p.moves
 	}
-	tried[c.what()] = t
+	tried[c.callKey()] = t
 	s := readScreen(c.Before.UISpec)
-	at(p.met, s.stage)[c.Tool] = true
+	innerMap(p.met, s.stage)[c.Tool] = true
 	return s
 }
 
-// at returns the inner map of a key, creating it if necessary.
-func at[K, L comparable, V any](m map[K]map[L]V, key K) map[L]V {
+// innerMap returns the inner map of a key, creating it if necessary.
+func innerMap[K, L comparable, V any](m map[K]map[L]V, key K) map[L]V {
 	if m[key] == nil {
 		m[key] = map[L]V{}
 	}
@@ -303,11 +306,11 @@ type wish struct {
 	words []string
 }
 
-// wish records a message of the user. Only the last messages count.
-func (p *planner) wish(text string) {
+// addWish records a message of the user. Only the last messages count.
+func (p *planner) addWish(text string) {
 	const most, longest = 16, 2000
-	text = strings.ToLower(clip(text, longest))
-	p.wishes = append(p.wishes, wish{text, wanted(wordsOf(text))})
+	text = strings.ToLower(clipText(text, longest))
+	p.wishes = append(p.wishes, wish{text, wantedWords(wordsOf(text))})
 	if len(p.wishes) > most {
 		p.wishes = p.wishes[1:]
 	}
@@ -324,8 +327,8 @@ func wordsOf(text string) []string {
 var idle = []string{"the", "and", "for", "with", "please", "prefer", "want", "would", "like", "choose", "row",
 	"seat", "hall", "of", "in", "at", "on", "to", "is", "me", "my", "we", "it"}
 
-// wanted drops idle and negated words.
-func wanted(words []string) (kept []string) {
+// wantedWords drops idle and negated words.
+func wantedWords(words []string) (kept []string) {
 	for i, w := range words {
 		denied := i > 0 && slices.Contains([]string{"no", "not", "without", "never"}, words[i-1])
 		if !denied && len(w) > 1 && !slices.Contains(idle, w) {
@@ -335,34 +338,34 @@ func wanted(words []string) (kept []string) {
 	return kept
 }
 
-// fits counts the words that favor an item.
-func (w wishes) fits(i item) (n int) {
+// countFits counts the words that favor an item.
+func (w wishes) countFits(i item) (n int) {
 	for _, word := range slices.Compact(slices.Sorted(slices.Values(i.words))) {
-		if slices.ContainsFunc(w, func(w wish) bool { return w.names(word) }) {
+		if slices.ContainsFunc(w, func(w wish) bool { return w.containsWord(word) }) {
 			n++
 		}
 	}
 	return n
 }
 
-// names reports whether the wish contains the word. In scripts without word separators the word may be any part of
-// the text.
-func (w wish) names(word string) bool {
+// containsWord reports whether the wish contains the word. In scripts without word separators the word may be any part
+// of the text.
+func (w wish) containsWord(word string) bool {
 	if strings.IndexFunc(word, func(r rune) bool { return r > unicode.MaxLatin1 }) >= 0 && len([]rune(word)) > 1 {
 		return strings.Contains(w.text, word)
 	}
 	return slices.Contains(w.words, word)
 }
 
-// best sorts available items first, then by how well they fit the wishes; ties keep the host's order.
-func (w wishes) best(items []item) []item {
+// sortBest sorts available items first, then by how well they fit the wishes; ties keep the host's order.
+func (w wishes) sortBest(items []item) []item {
 	type fitting struct {
 		item
 		n int
 	}
 	ranked := make([]fitting, 0, len(items))
 	for _, i := range items {
-		ranked = append(ranked, fitting{i, w.fits(i)})
+		ranked = append(ranked, fitting{i, w.countFits(i)})
 	}
 	slices.SortStableFunc(ranked, func(a, b fitting) int {
 		switch {

@@ -41,7 +41,7 @@ func (z *wizard) answer(h *host, msg Message) ([]Message, bool) {
 		if done {
 			return []Message{refusal(msg, proto.NoActiveSpec)}, true
 		}
-		what := msg.Payload()["toolName"].(string) + " " + canonical(msg.Payload()["params"])
+		what := msg.Payload()["toolName"].(string) + " " + canonicalText(msg.Payload()["params"])
 		z.calls = append(z.calls, what)
 		if !slices.Contains(z.pages[z.at].leave, what) {
 			return []Message{refusal(msg, proto.ToolExecutionFailed)}, true

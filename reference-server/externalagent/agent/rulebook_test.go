@@ -142,7 +142,7 @@ func (r *rulebook) called(id string, payload object) string {
 var known sync.Map // of compiled schemas
 
 func violation(schema, params any) string {
-	text := canonical(schema)
+	text := canonicalText(schema)
 	compiled, found := known.Load(text)
 	if !found {
 		c := jsonschema.NewCompiler()

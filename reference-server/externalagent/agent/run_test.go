@@ -65,7 +65,7 @@ func (r *relay) serve(w http.ResponseWriter, q *http.Request) {
 			r.mu.Unlock()
 			return
 		}
-		msg, err := decode(data)
+		msg, err := decodeObject(data)
 		if err != nil || !r.answer(q.Context(), ws, msg) {
 			return
 		}

@@ -48,12 +48,12 @@ func readScreen(spec object) screen {
 	if list, isArray := spec["items"].([]any); isArray {
 		s.addItems(list, 0)
 	} else {
-		s.search(spec, 0)
+		s.findItems(spec, 0)
 	}
 	for _, name := range slices.Sorted(maps.Keys(spec)) {
 		if isChoice(name) {
 			s.shows = true
-			s.choose(spec[name])
+			s.recordChosen(spec[name])
 		}
 	}
 	if quantities, isObject := spec["quantities"].(object); isObject {
@@ -77,8 +77,8 @@ func isChoice(name string) bool {
 	return strings.HasPrefix(name, "selected") || strings.HasPrefix(name, "chosen") || name == "selection"
 }
 
-// search finds items at any depth.
-func (s *screen) search(v any, depth int) {
+// findItems finds items at any depth.
+func (s *screen) findItems(v any, depth int) {
 	if depth > mostNesting {
 		return
 	}
@@ -86,7 +86,7 @@ func (s *screen) search(v any, depth int) {
 	case object:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			if !isChoice(name) {
-				s.search(v[name], depth+1)
+				s.findItems(v[name], depth+1)
 			}
 		}
 	case []any:
@@ -100,7 +100,7 @@ func (s *screen) addItems(list []any, depth int) {
 		o, _ := v.(object)
 		id := idOf(o["id"])
 		if id == "" {
-			s.search(v, depth+1)
+			s.findItems(v, depth+1)
 			continue
 		}
 		if len(s.items) == mostItems || slices.ContainsFunc(s.items, func(i item) bool { return i.id == id }) {
@@ -158,11 +158,11 @@ func idOf(v any) string {
 	return ""
 }
 
-// choose records what is chosen: an id, an object with an id, or a list of these.
-func (s *screen) choose(v any) {
+// recordChosen records what is chosen: an id, an object with an id, or a list of these.
+func (s *screen) recordChosen(v any) {
 	if list, isArray := v.([]any); isArray {
 		for _, v := range list {
-			s.choose(v)
+			s.recordChosen(v)
 		}
 		return
 	}
@@ -192,8 +192,8 @@ func seatsOf(summary any) int {
 	return 0
 }
 
-// sum returns the sum of the quantities.
-func (s screen) sum() (sum float64) {
+// sumQuantities returns the sum of the quantities.
+func (s screen) sumQuantities() (sum float64) {
 	for _, n := range s.quantities {
 		sum += n
 	}

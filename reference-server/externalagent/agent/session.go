@@ -19,41 +19,41 @@ var answers = map[string]string{
 	proto.SessionEnded:   proto.SessionEnd,
 }
 
-// received handles a JSON object.
-func (m *Machine) received(msg Message) {
-	for _, msg := range m.o.Inbound(m.view(), msg) {
+// handleObject handles a JSON object.
+func (m *Machine) handleObject(msg Message) {
+	for _, msg := range m.o.Inbound(m.policyView(), msg) {
 		if m.done || !m.connection.open {
 			return
 		}
-		m.take(msg)
+		m.handleMessage(msg)
 	}
 }
 
-func (m *Machine) take(msg Message) {
-	if why := m.o.Policy.Accept(m.view(), msg, problemOf(msg)); why != "" {
-		m.strange(Oddity{Kind: NoEnvelope, Why: why, Message: msg})
+func (m *Machine) handleMessage(msg Message) {
+	if why := m.o.Policy.Accept(m.policyView(), msg, problemOf(msg)); why != "" {
+		m.handleStrange(Oddity{Kind: NoEnvelope, Why: why, Message: msg})
 		return
 	}
 	kind := msg.Type()
 	switch kind {
 	case proto.StateUpdated:
-		m.updated(msg)
+		m.handleUpdate(msg)
 	case proto.UserMessage:
-		m.told(msg)
+		m.recordUserMessage(msg)
 	case proto.ErrorMessage:
-		m.answer(msg, "")
+		m.handleReply(msg, "")
 	default:
 		request, isAnswer := answers[kind]
 		if !isAnswer {
-			m.strange(Oddity{Kind: UnknownType, Why: kind, Message: msg})
+			m.handleStrange(Oddity{Kind: UnknownType, Why: kind, Message: msg})
 			return
 		}
-		m.answer(msg, request)
+		m.handleReply(msg, request)
 	}
 }
 
-// answer handles a reply to a request of the given type; "" allows any type.
-func (m *Machine) answer(msg Message, request string) {
+// handleReply handles a reply to a request of the given type; "" allows any type.
+func (m *Machine) handleReply(msg Message, request string) {
 	c := &m.connection
 	id := msg.ReplyTo()
 	fits := func(r Request) bool { return id != "" && id == r.ID && (request == "" || request == r.Type) }
@@ -63,50 +63,51 @@ func (m *Machine) answer(msg Message, request string) {
 	case c.awaited != nil && fits(*c.awaited):
 		m.answerAwaited(msg, *c.awaited)
 	default:
-		m.strange(Oddity{Kind: Unasked, Why: fmt.Sprintf("replyTo is %q", clip(msg.ReplyTo(), 80)), Message: msg})
+		m.handleStrange(Oddity{Kind: Unasked, Why: fmt.Sprintf("replyTo is %q", clipText(msg.ReplyTo(), 80)),
+			Message: msg})
 	}
 }
 
 func (m *Machine) answerJoin(msg Message, join Request) {
 	if msg.Type() == proto.ErrorMessage {
-		m.refused(msg, join)
+		m.handleError(msg, join)
 		return
 	}
-	m.joined()
+	m.handleJoined()
 }
 
 func (m *Machine) answerAwaited(msg Message, r Request) {
 	switch msg.Type() {
 	case proto.ErrorMessage:
-		m.answered()
-		m.refused(msg, r)
+		m.clearRequest()
+		m.handleError(msg, r)
 	case proto.SessionStarted:
-		m.answered()
-		m.begun(msg)
+		m.clearRequest()
+		m.beginSession(msg)
 	case proto.SnapshotState:
-		m.snapshot(msg)
+		m.handleSnapshot(msg)
 	case proto.ToolResult:
 		m.toolResult(msg, r)
 	case proto.SessionEnded:
-		m.answered()
-		m.ended(msg)
+		m.clearRequest()
+		m.handleSessionEnd(msg)
 	}
 }
 
 // startSession requests a study session (EA-031).
 func (m *Machine) startSession() {
 	m.everBegan = true
-	m.request(proto.SessionStart, object{"studyId": m.o.StudyID, "participantId": m.o.ParticipantID})
+	m.sendRequest(proto.SessionStart, object{"studyId": m.o.StudyID, "participantId": m.o.ParticipantID})
 }
 
-// begun begins a new study session and forgets what it learned in the previous one.
-func (m *Machine) begun(msg Message) {
+// beginSession begins a new study session and forgets what it learned in the previous one.
+func (m *Machine) beginSession(msg Message) {
 	m.needStart, m.active, m.begunHere, m.session = false, true, true, ""
 	m.setSession(msg.Payload())
-	m.calls, m.confirmed, m.call, m.planner = 0, false, nil, m.planner.renewed()
+	m.calls, m.confirmed, m.call, m.planner = 0, false, nil, m.planner.renewedPlanner()
 	clear(m.stages)
-	m.note("session started", "id", m.session)
-	m.resync(SessionBegins)
+	m.addNote("session started", "id", m.session)
+	m.requireSnapshot(SessionBegins)
 }
 
 // setSession records the study session's id, which is never that of the relay session (EA-103).
@@ -116,18 +117,18 @@ func (m *Machine) setSession(payload object) {
 	}
 }
 
-// snapshot handles the requested state. If it shows nothing and belongs to another session, no session is active.
-func (m *Machine) snapshot(msg Message) {
+// handleSnapshot handles the requested state. If it shows nothing and belongs to another session, no session is active.
+func (m *Machine) handleSnapshot(msg Message) {
 	state, problem := readState(msg.Payload())
 	if problem != "" { // a better reply may follow
-		m.strange(Oddity{Kind: Useless, Why: problem, Message: msg})
+		m.handleStrange(Oddity{Kind: Useless, Why: problem, Message: msg})
 		return
 	}
-	m.answered()
+	m.clearRequest()
 	m.needSync = false
 	id, _ := msg.Payload()["sessionId"].(string)
-	if state.UISpec == nil && !m.ours(id) {
-		m.note("no session is active")
+	if state.UISpec == nil && !m.isOurSnapshot(id) {
+		m.addNote("no session is active")
 		m.active, m.needStart = false, true
 		return
 	}
@@ -135,20 +136,20 @@ func (m *Machine) snapshot(msg Message) {
 	m.active, m.needStart = true, false
 	m.setSession(msg.Payload())
 	m.setState(state, "snapshot.state")
-	m.conclude()
+	m.concludeCall()
 }
 
-// ours reports whether a snapshot that shows nothing belongs to the current study session. On the connection that
-// received session.started it always does; on later connections the ids decide, if the host gives any.
-func (m *Machine) ours(id string) bool {
+// isOurSnapshot reports whether a snapshot that shows nothing belongs to the current study session. On the connection
+// that received session.started it always does; on later connections the ids decide, if the host gives any.
+func (m *Machine) isOurSnapshot(id string) bool {
 	return m.active && (m.begunHere || m.session == "" || id == m.session)
 }
 
-// updated handles a pushed state (EA-055).
-func (m *Machine) updated(msg Message) {
+// handleUpdate handles a pushed state (EA-055).
+func (m *Machine) handleUpdate(msg Message) {
 	state, problem := readState(msg.Payload())
 	if problem != "" {
-		m.strange(Oddity{Kind: Useless, Why: problem, Message: msg})
+		m.handleStrange(Oddity{Kind: Useless, Why: problem, Message: msg})
 		return
 	}
 	m.setState(state, "state.updated")
@@ -158,44 +159,44 @@ func (m *Machine) setState(s State, from string) {
 	s.Serial, s.key = m.last.Serial+1, keyOf(s)
 	m.last = s
 	m.polling = false
-	m.do(Disarm{PollTimer})
-	m.note("state", "from", from, "stage", stageOf(s), "tools", toolNames(s))
+	m.addActions(Disarm{PollTimer})
+	m.addNote("state", "from", from, "stage", stageOf(s), "tools", toolNames(s))
 }
 
-// ended handles the end of the study session (EA-063).
-func (m *Machine) ended(msg Message) {
+// handleSessionEnd handles the end of the study session (EA-063).
+func (m *Machine) handleSessionEnd(msg Message) {
 	m.outcome.LogFile, _ = msg.Payload()["logFile"].(string)
 	m.outcome.Ended = true
-	m.note("session ended", "logFile", clip(m.outcome.LogFile, 200))
-	m.finish(nil)
+	m.addNote("session ended", "logFile", clipText(m.outcome.LogFile, 200))
+	m.finishRun(nil)
 }
 
 // endSession requests the end of the study session, up to three times.
 func (m *Machine) endSession() {
 	const most = 3
 	if m.endings == most {
-		m.finish(nil)
+		m.finishRun(nil)
 		return
 	}
 	m.endings++
-	m.request(proto.SessionEnd, object{"reason": m.outcome.Reason})
+	m.sendRequest(proto.SessionEnd, object{"reason": m.outcome.Reason})
 }
 
-// refused handles an error that answers a request.
-func (m *Machine) refused(msg Message, r Request) {
+// handleError handles an error that answers a request.
+func (m *Machine) handleError(msg Message, r Request) {
 	code, _ := msg.Payload()["code"].(string)
 	text, _ := msg.Payload()["message"].(string)
-	m.note("refused", "type", r.Type, "id", r.ID, "code", clip(code, 80), "text", clip(text, 200))
-	m.failed(Failure{Request: r, Code: code, Text: text})
+	m.addNote("refused", "type", r.Type, "id", r.ID, "code", clipText(code, 80), "text", clipText(text, 200))
+	m.applyRemedy(Failure{Request: r, Code: code, Text: text})
 }
 
-// failed applies the remedy for a failed request.
-func (m *Machine) failed(f Failure) {
-	r := m.o.Policy.Failed(m.view(), f, remedy(f))
+// applyRemedy applies the remedy for a failed request.
+func (m *Machine) applyRemedy(f Failure) {
+	r := m.o.Policy.Failed(m.policyView(), f, remedyFor(f))
 	if f.Request.Type == proto.ToolCall {
 		m.callFailed(r, f.Code)
 	} else if r != Reopen && r != TakeAsDone {
-		m.rest()
+		m.delayNext()
 	}
 	switch r {
 	case Restart:
@@ -205,11 +206,11 @@ func (m *Machine) failed(f Failure) {
 	case ShowNothing:
 		m.needSync = false
 		m.setState(State{}, "error")
-		m.conclude()
+		m.concludeCall()
 	case Reopen:
-		m.redial(f.Request.Type + " was refused")
+		m.replaceConnection(f.Request.Type + " was refused")
 	case Despair:
-		m.finish(fmt.Errorf("%s was refused: %s", f.Request.Type, clip(f.Code, 80)))
+		m.finishRun(fmt.Errorf("%s was refused: %s", f.Request.Type, clipText(f.Code, 80)))
 	case TakeAsDone:
 		m.takeAsDone(f.Request.Type)
 	case TryAnother, TryAgain: // the pending steps stay pending
@@ -220,7 +221,7 @@ func (m *Machine) takeAsDone(kind string) {
 	switch kind {
 	case proto.SessionEnd:
 		m.outcome.Ended = true
-		m.finish(nil)
+		m.finishRun(nil)
 	case proto.SessionStart:
 		m.needStart, m.active = false, true
 	case proto.SnapshotGet:
@@ -228,15 +229,15 @@ func (m *Machine) takeAsDone(kind string) {
 	}
 }
 
-// overdue handles a missing reply: the agent asks for the state instead, and abandons a connection on which nothing
-// is answered.
-func (m *Machine) overdue() {
+// handleOverdue handles a missing reply: the agent asks for the state instead, and abandons a connection on which
+// nothing is answered.
+func (m *Machine) handleOverdue() {
 	const most = 3
 	r := *m.connection.awaited
-	m.note("no answer", "type", r.Type, "id", r.ID)
+	m.addNote("no answer", "type", r.Type, "id", r.ID)
 	m.connection.awaited = nil
 	if m.unanswered++; m.unanswered == most {
-		m.redial("nothing is answered")
+		m.replaceConnection("nothing is answered")
 		return
 	}
 	switch r.Type {
@@ -248,7 +249,7 @@ func (m *Machine) overdue() {
 		}
 	case proto.ToolCall:
 		m.call.Overdue = true
-		m.resync(NoAnswer)
+		m.requireSnapshot(NoAnswer)
 	}
 }
 
@@ -285,7 +286,7 @@ func readTools(schema []any) []proto.Tool {
 }
 
 // stageOf returns the stage of a state; "" if nothing is shown.
-func stageOf(s State) string { return clip(readScreen(s.UISpec).stage, 80) }
+func stageOf(s State) string { return clipText(readScreen(s.UISpec).stage, 80) }
 
 // toolNames lists the tools of a state for the log.
 func toolNames(s State) string {
@@ -293,7 +294,7 @@ func toolNames(s State) string {
 	for _, t := range s.Tools {
 		names = append(names, t.Name)
 	}
-	return clip(strings.Join(names, " "), 200)
+	return clipText(strings.Join(names, " "), 200)
 }
 
 // stateKey is equal for states that show and announce the same.
@@ -303,46 +304,46 @@ func keyOf(s State) stateKey {
 	if s.key != (stateKey{}) {
 		return s.key
 	}
-	return sha256.Sum256([]byte(canonical(s.UISpec) + canonical(s.Tools)))
+	return sha256.Sum256([]byte(canonicalText(s.UISpec) + canonicalText(s.Tools)))
 }
 
-// told records what the user says (EA-060 to EA-062). The reply waits until the agent knows the state.
-func (m *Machine) told(msg Message) {
+// recordUserMessage records what the user says (EA-060 to EA-062). The reply waits until the agent knows the state.
+func (m *Machine) recordUserMessage(msg Message) {
 	const most = 64 // unanswered messages kept; a host that floods the agent gets no further replies
 	payload := msg.Payload()
 	text, isText := payload["text"].(string)
 	if !isText {
-		m.strange(Oddity{Kind: Useless, Why: "text is not a string", Message: msg})
+		m.handleStrange(Oddity{Kind: Useless, Why: "text is not a string", Message: msg})
 		return
 	}
 	stage, _ := payload["stage"].(string)
-	m.note("user", "text", clip(text, 200), "stage", clip(stage, 80))
-	m.planner.wish(text)
+	m.addNote("user", "text", clipText(text, 200), "stage", clipText(stage, 80))
+	m.planner.addWish(text)
 	if len(m.unheard) < most {
 		m.unheard = append(m.unheard, text)
 	}
 }
 
-// reply answers the user's oldest message.
-func (m *Machine) reply() {
+// replyToUser answers the user's oldest message.
+func (m *Machine) replyToUser() {
 	text := m.unheard[0]
 	m.unheard = m.unheard[1:]
-	m.say("Noted, I will prefer what fits: " + quote(text))
+	m.sendAgentMessage("Noted, I will prefer what fits: " + quoteText(text))
 }
 
-// comment announces once per stage what the agent does there (EA-008).
-func (m *Machine) comment(s State) {
+// announceStage announces once per stage what the agent does there (EA-008).
+func (m *Machine) announceStage(s State) {
 	screen := readScreen(s.UISpec)
 	if !m.stages[screen.stage] {
 		m.stages[screen.stage] = true
-		m.say(stageComment(screen))
+		m.sendAgentMessage(stageComment(screen))
 	}
 }
 
-// say sends an agent.message, which has no reply (EA-036).
-func (m *Machine) say(text string) {
-	m.send(proto.AgentMessage, object{"text": text})
-	m.note("said", "text", clip(text, 200))
+// sendAgentMessage sends an agent.message, which has no reply (EA-036).
+func (m *Machine) sendAgentMessage(text string) {
+	m.sendMessage(proto.AgentMessage, object{"text": text})
+	m.addNote("said", "text", clipText(text, 200))
 }
 
 func stageComment(s screen) string {
@@ -352,10 +353,10 @@ func stageComment(s screen) string {
 	case s.name == proto.ConfirmStage:
 		return "Everything is chosen: I will confirm the booking."
 	case len(s.items) > 0:
-		return fmt.Sprintf("I will make the choice for %s next.", clip(s.name, 80))
+		return fmt.Sprintf("I will make the choice for %s next.", clipText(s.name, 80))
 	}
-	return fmt.Sprintf("I will go on with %s next.", clip(s.name, 80))
+	return fmt.Sprintf("I will go on with %s next.", clipText(s.name, 80))
 }
 
-// quote quotes another party's text for use in a sentence.
-func quote(text string) string { return strconv.Quote(clip(text, 80)) }
+// quoteText quotes another party's text for use in a sentence.
+func quoteText(text string) string { return strconv.Quote(clipText(text, 80)) }

@@ -29,10 +29,10 @@ var (
 
 const mostValues = 256
 
-// values returns values for one parameter, best first.
-func (g generator) values(name string, schema any, depth int) (found []any) {
+// valuesFor returns values for one parameter, best first.
+func (g generator) valuesFor(name string, schema any, depth int) (found []any) {
 	o, _ := schema.(object)
-	o = g.deref(o)
+	o = g.followReference(o)
 	if *g.budget--; *g.budget < 0 || depth > mostNesting {
 		return nil
 	}
@@ -40,12 +40,12 @@ func (g generator) values(name string, schema any, depth int) (found []any) {
 		return []any{v}
 	}
 	if enum, isArray := o["enum"].([]any); isArray {
-		return g.ordered(enum)
+		return g.orderChoices(enum)
 	}
 	for _, word := range []string{"anyOf", "oneOf", "allOf"} {
 		branches, _ := o[word].([]any)
 		for _, b := range branches {
-			found = append(found, g.values(name, b, depth+1)...)
+			found = append(found, g.valuesFor(name, b, depth+1)...)
 		}
 	}
 	for _, kind := range typesOf(o) {
@@ -77,15 +77,15 @@ func typesOf(o object) []string {
 func (g generator) ofType(kind, name string, o object, depth int) []any {
 	switch kind {
 	case "string":
-		return g.strings(name, o)
+		return g.makeStrings(name, o)
 	case "number", "integer":
-		return g.numbers(name, o)
+		return g.makeNumbers(name, o)
 	case "boolean":
 		return []any{true, false}
 	case "array":
-		return g.arrays(name, o, depth)
+		return g.makeArrays(name, o, depth)
 	case "object":
-		found := g.objects(o, depth, func(_ string, required bool) bool { return required })
+		found := g.makeObjects(o, depth, func(_ string, required bool) bool { return required })
 		return found[:min(len(found), mostValues)]
 	case "null":
 		return []any{nil}
@@ -93,8 +93,8 @@ func (g generator) ofType(kind, name string, o object, depth int) []any {
 	return nil
 }
 
-// said returns the values given in the schema itself.
-func said(o object) (found []any) {
+// givenValues returns the values given in the schema itself.
+func givenValues(o object) (found []any) {
 	if v, present := o["default"]; present {
 		found = append(found, v)
 	}
@@ -102,26 +102,26 @@ func said(o object) (found []any) {
 	return append(found, examples...)
 }
 
-// ids returns the ids of the available choices.
-func (g generator) ids() (found []any) {
+// choiceIDs returns the ids of the available choices.
+func (g generator) choiceIDs() (found []any) {
 	for _, i := range g.items {
 		found = append(found, i.value)
 	}
 	return found
 }
 
-func (g generator) strings(name string, o object) (found []any) {
+func (g generator) makeStrings(name string, o object) (found []any) {
 	switch {
 	case textNames.MatchString(name):
 		found = append(found, "I am going on with the booking.")
 	case attributeNames.MatchString(name):
-		found = append(found, said(o)...)
+		found = append(found, givenValues(o)...)
 	case itemNames.MatchString(name):
-		found = append(g.ids(), said(o)...)
+		found = append(g.choiceIDs(), givenValues(o)...)
 	case name == "value" && g.screen.filtered: // clears the filter
 		found = append(found, "")
 	default:
-		found = append(append(found, said(o)...), g.ids()...)
+		found = append(append(found, givenValues(o)...), g.choiceIDs()...)
 	}
 	found = append(found, "yes")
 	least, _ := o["minLength"].(float64)
@@ -142,14 +142,14 @@ func (g generator) strings(name string, o object) (found []any) {
 	return found
 }
 
-func (g generator) numbers(name string, o object) (found []any) {
+func (g generator) makeNumbers(name string, o object) (found []any) {
 	if itemNames.MatchString(name) {
-		found = append(found, g.ids()...)
+		found = append(found, g.choiceIDs()...)
 	}
 	if g.quantity != nil && !itemNames.MatchString(name) {
 		return append(found, *g.quantity)
 	}
-	found = append(found, said(o)...)
+	found = append(found, givenValues(o)...)
 	for _, word := range []string{"minimum", "maximum"} {
 		if v, isNumber := o[word].(float64); isNumber {
 			found = append(found, v)
@@ -164,11 +164,11 @@ func (g generator) numbers(name string, o object) (found []any) {
 	return append(found, 1.0, 0.0)
 }
 
-// arrays returns arrays with as few elements as possible, preferably at least one.
-func (g generator) arrays(name string, o object, depth int) (found []any) {
+// makeArrays returns arrays with as few elements as possible, preferably at least one.
+func (g generator) makeArrays(name string, o object, depth int) (found []any) {
 	least, _ := o["minItems"].(float64)
 	n := max(1, min(int(least), mostValues))
-	values := g.values(strings.TrimSuffix(name, "s"), o["items"], depth+1)
+	values := g.valuesFor(strings.TrimSuffix(name, "s"), o["items"], depth+1)
 	for len(values) >= n {
 		found = append(found, slices.Clone(values[:n]))
 		values = values[1:]
@@ -179,8 +179,8 @@ func (g generator) arrays(name string, o object, depth int) (found []any) {
 	return found
 }
 
-// ordered moves the available choices to the front and other items to the end.
-func (g generator) ordered(enum []any) []any {
+// orderChoices moves the available choices to the front and other items to the end.
+func (g generator) orderChoices(enum []any) []any {
 	ranks := map[string]int{}
 	for _, i := range g.screen.items {
 		ranks[i.id] = 1
@@ -193,15 +193,15 @@ func (g generator) ordered(enum []any) []any {
 	return sorted[:min(len(sorted), mostValues)]
 }
 
-// deref follows a reference within the schema. Members beside it also apply, and take precedence.
-func (g generator) deref(o object) object {
+// followReference follows a reference within the schema. Members beside it also apply, and take precedence.
+func (g generator) followReference(o object) object {
 	for range mostNesting {
 		ref, isRef := o["$ref"].(string)
 		if !isRef || !strings.HasPrefix(ref, "#") {
 			return o
 		}
 		merged := object{}
-		maps.Copy(merged, g.find(ref))
+		maps.Copy(merged, g.resolveReference(ref))
 		for member, v := range o {
 			if member != "$ref" {
 				merged[member] = v
@@ -212,8 +212,8 @@ func (g generator) deref(o object) object {
 	return nil
 }
 
-// find resolves a local reference, a JSON Pointer; nil if it has no target.
-func (g generator) find(ref string) object {
+// resolveReference resolves a local reference, a JSON Pointer; nil if it has no target.
+func (g generator) resolveReference(ref string) object {
 	found := g.root
 	for name := range jsontext.Pointer(strings.TrimPrefix(ref, "#")).Tokens() {
 		found, _ = found[name].(object)
@@ -235,25 +235,25 @@ const (
 	mostSchemas = 10_000 // schemas visited to make them
 )
 
-// params returns parameters that the tool's schema allows, best first. It first tries the required members plus those
-// for an item or a quantity.
-func (c schemas) params(t proto.Tool, src source) (found []object) {
+// paramsFor returns parameters that the tool's schema allows, best first. It first tries the required members plus
+// those for an item or a quantity.
+func (c schemas) paramsFor(t proto.Tool, src source) (found []object) {
 	schema := toSchema(t.Parameters)
-	compiled := c.compile(schema)
+	compiled := c.compileSchema(schema)
 	budget := mostSchemas
 	g := generator{source: src, root: schema, budget: &budget}
 	seen := map[string]bool{}
 	for _, choose := range []func(name string, required bool) bool{
-		func(name string, required bool) bool { return required || g.meant(name) },
+		func(name string, required bool) bool { return required || g.isMeant(name) },
 		func(_ string, required bool) bool { return required },
 		func(string, bool) bool { return true },
 	} {
-		for _, v := range g.objects(schema, 0, choose) {
+		for _, v := range g.makeObjects(schema, 0, choose) {
 			if len(found) == mostParams {
 				return found
 			}
 			params := v.(object)
-			text := canonical(params)
+			text := canonicalText(params)
 			if seen[text] {
 				continue
 			}
@@ -266,14 +266,14 @@ func (c schemas) params(t proto.Tool, src source) (found []object) {
 	return found
 }
 
-// meant reports whether a parameter selects an item, when there is one to choose, or sets the wanted quantity.
-func (g generator) meant(name string) bool {
+// isMeant reports whether a parameter selects an item, when there is one to choose, or sets the wanted quantity.
+func (g generator) isMeant(name string) bool {
 	return len(g.items) > 0 && itemNames.MatchString(name) || g.quantity != nil && counting.MatchString(name)
 }
 
-// objects returns objects with the chosen members in all combinations; the last name varies fastest.
-func (g generator) objects(schema object, depth int, choose func(name string, required bool) bool) (found []any) {
-	schema = g.deref(schema)
+// makeObjects returns objects with the chosen members in all combinations; the last name varies fastest.
+func (g generator) makeObjects(schema object, depth int, choose func(name string, required bool) bool) (found []any) {
+	schema = g.followReference(schema)
 	properties, _ := schema["properties"].(object)
 	requiredNames, _ := schema["required"].([]any)
 	var names []string
@@ -281,7 +281,7 @@ func (g generator) objects(schema object, depth int, choose func(name string, re
 	for _, name := range membersOf(properties, requiredNames) {
 		if choose(name, slices.Contains(requiredNames, any(name))) {
 			names = append(names, name)
-			values = append(values, g.values(name, properties[name], depth+1))
+			values = append(values, g.valuesFor(name, properties[name], depth+1))
 		}
 	}
 	at := make([]int, len(names))
@@ -399,10 +399,10 @@ func typeName(kind string) string {
 // schemas caches compiled schemas by their text.
 type schemas map[string]*jsonschema.Schema
 
-// compile returns nil for an invalid schema, which allows any parameters.
-func (c schemas) compile(schema object) *jsonschema.Schema {
+// compileSchema returns nil for an invalid schema, which allows any parameters.
+func (c schemas) compileSchema(schema object) *jsonschema.Schema {
 	const most = 500
-	text := canonical(schema)
+	text := canonicalText(schema)
 	if s, found := c[text]; found {
 		return s
 	}

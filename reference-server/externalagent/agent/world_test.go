@@ -135,7 +135,7 @@ func (w *world) send(msg Message) {
 	msg = w.throughJSON(msg)
 	w.sent = append(w.sent, msg)
 	if problem := w.rules.sent(msg); problem != "" && !w.lenient {
-		w.t.Fatalf("%s: %s", problem, canonical(msg))
+		w.t.Fatalf("%s: %s", problem, canonicalText(msg))
 	}
 	w.frames++
 	lost, cut := w.cutting()
@@ -175,7 +175,7 @@ func (w *world) breakOff() {
 func (w *world) throughJSON(msg Message) Message {
 	w.t.Helper()
 	data := wire.Encode(msg)
-	again, err := decode(data)
+	again, err := decodeObject(data)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func (w *world) throughJSON(msg Message) Message {
 func (w *world) booked() Outcome {
 	w.t.Helper()
 	if w.finish == nil {
-		w.t.Fatalf("the agent has not finished after %v; it sent %.2000s", w.now, canonical(w.sent))
+		w.t.Fatalf("the agent has not finished after %v; it sent %.2000s", w.now, canonicalText(w.sent))
 	}
 	if o := w.finish.Outcome; w.finish.Err != nil || !o.Booked || !o.Ended || o.Reason == "" {
 		w.t.Fatalf("finished with %+v, %v; the host was called %.2000q", o, w.finish.Err, w.host.calls)

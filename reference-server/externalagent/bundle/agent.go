@@ -142,12 +142,15 @@ var agentService = launch.Service{
 	Flags: func(f *pflag.FlagSet) launch.Serving {
 		at := f.String("url", "", "`URL` of the relay and host that the agent books at")
 		session := f.String("session", "", "`NAME` of the relay session that the agent joins (default default)")
-		return launch.Serving{Run: func(ctx context.Context, p launch.Place) error { return book(ctx, *at, *session, p) }}
+		return launch.Serving{Run: func(ctx context.Context,
+			p launch.Place) error {
+			return bookOnce(ctx, *at, *session, p)
+		}}
 	},
 }
 
-// book runs the bundled agent once and prints the result.
-func book(ctx context.Context, at, session string, p launch.Place) error {
+// bookOnce runs the bundled agent once and prints the result.
+func bookOnce(ctx context.Context, at, session string, p launch.Place) error {
 	at, err := relayURL(at)
 	if err != nil {
 		return err

@@ -104,9 +104,9 @@ var hostService = launch.Service{
 		logs := f.String("logs", "", "`DIR` of the study logs, made if it is missing (default a temporary one)")
 		catalogue := f.String("catalogue", "", "YAML `FILE` with the programme of the cinema (default built in)")
 		return launch.Serving{Make: func(at launch.Place) (launch.Handler, error) {
-			return served(externalagent.Options{
+			return makeServed(externalagent.Options{
 				Logs: *logs, Catalogue: *catalogue, AllowOrigins: at.AllowOrigins, Logger: at.Log,
-				Relay: relay.Options{Policy: logged(at.Log)}, Host: told(at.Log),
+				Relay: relay.Options{Policy: loggingPolicy(at.Log)}, Host: logHost(at.Log),
 			})
 		}}
 	},
@@ -125,12 +125,12 @@ func (l *telling) StartupLines() []string { return []string{"logs in " + l.dir} 
 // Close implements launch.Handler.
 func (l *telling) Close(ctx context.Context) error {
 	err := l.Server.Close(ctx)
-	l.forget()
+	l.removeEmptyFolder()
 	return err
 }
 
-// forget removes a temporary folder without logs; logs are the user's data.
-func (l *telling) forget() {
+// removeEmptyFolder removes a temporary folder without logs; logs are the user's data.
+func (l *telling) removeEmptyFolder() {
 	if !l.temporary {
 		return
 	}
@@ -140,8 +140,8 @@ func (l *telling) forget() {
 	}
 }
 
-// served makes the relay and host for `parley serve`, by default with a temporary log folder.
-func served(o externalagent.Options) (launch.Handler, error) {
+// makeServed makes the relay and host for `parley serve`, by default with a temporary log folder.
+func makeServed(o externalagent.Options) (launch.Handler, error) {
 	l := &telling{dir: o.Logs}
 	if l.dir == "" {
 		dir, err := os.MkdirTemp("", "parley-logs-")
@@ -162,14 +162,14 @@ func served(o externalagent.Options) (launch.Handler, error) {
 		}
 	}
 	if err != nil {
-		l.forget()
+		l.removeEmptyFolder()
 		return nil, err
 	}
 	return l, nil
 }
 
-// told logs when each host starts and ends a study session, and each refusal. It runs under the host's lock.
-func told(log *slog.Logger) func(string, party.Options) party.Options {
+// logHost logs when each host starts and ends a study session, and each refusal. It runs under the host's lock.
+func logHost(log *slog.Logger) func(string, party.Options) party.Options {
 	return func(session string, o party.Options) party.Options {
 		o.Outbound = func(_ party.View, msg party.Message, send func(party.Message)) {
 			body := msg.Payload()

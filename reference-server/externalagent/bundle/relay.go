@@ -44,14 +44,14 @@ external-agent: {session: "s-{nonce}"}
 		Announce: []launch.Endpoint{{Method: launch.Socket, Path: proto.Path}},
 		Flags: func(*pflag.FlagSet) launch.Serving {
 			return launch.Serving{Make: func(at launch.Place) (launch.Handler, error) {
-				return relay.New(relay.Options{Origins: at.AllowOrigins, Policy: logged(at.Log)})
+				return relay.New(relay.Options{Origins: at.AllowOrigins, Policy: loggingPolicy(at.Log)})
 			}}
 		},
 	},
 }
 
-// logged is the policy of a correct relay that logs joins and refusals.
-func logged(log *slog.Logger) relay.Policy {
+// loggingPolicy is the policy of a correct relay that logs joins and refusals.
+func loggingPolicy(log *slog.Logger) relay.Policy {
 	return relay.Policy{
 		Joined: func(_ relay.Relay, to relay.Party, j proto.Join, msg relay.Message) relay.Message {
 			log.Info("joined", "conn", to.Conn, "role", j.Role, "session", j.SessionID)

@@ -39,25 +39,25 @@ func (b *booking) clone() booking {
 	return c
 }
 
-// name returns the stage of the current form; "" if no form is shown.
-func (b *booking) name() string {
+// stageName returns the stage of the current form; "" if no form is shown.
+func (b *booking) stageName() string {
 	if b.stage == noStage {
 		return ""
 	}
 	return proto.Stages()[b.stage]
 }
 
-// one returns the choice at a single-choice stage; "" if nothing is chosen.
-func (b *booking) one(stage string) string {
+// singleChoice returns the choice at a single-choice stage; "" if nothing is chosen.
+func (b *booking) singleChoice(stage string) string {
 	if len(b.chosen[stage]) == 0 {
 		return ""
 	}
 	return b.chosen[stage][0]
 }
 
-// item finds an item on display.
-func (b *booking) item(id string) (proto.Item, error) {
-	items := b.display()
+// findItem finds an item on display.
+func (b *booking) findItem(id string) (proto.Item, error) {
+	items := b.displayedItems()
 	i := slices.IndexFunc(items, func(i proto.Item) bool { return i.ID == id })
 	if i < 0 {
 		return proto.Item{}, fmt.Errorf("%.80q is not on display", id)
@@ -65,13 +65,13 @@ func (b *booking) item(id string) (proto.Item, error) {
 	return items[i], nil
 }
 
-// choose is the tool select: it replaces the chosen item, or toggles a seat.
-func (b *booking) choose(id string) error {
-	stage := b.name()
+// selectItem is the tool select: it replaces the chosen item, or toggles a seat.
+func (b *booking) selectItem(id string) error {
+	stage := b.stageName()
 	if stage == proto.TicketStage || stage == proto.ConfirmStage {
 		return errors.New("nothing can be selected here")
 	}
-	item, err := b.item(id)
+	item, err := b.findItem(id)
 	if err != nil {
 		return err
 	}
@@ -97,10 +97,10 @@ func (b *booking) choose(id string) error {
 
 // setQuantity sets the number of tickets of a type.
 func (b *booking) setQuantity(id string, quantity int) error {
-	if b.name() != proto.TicketStage {
+	if b.stageName() != proto.TicketStage {
 		return errors.New("no tickets are on display")
 	}
-	item, err := b.item(id)
+	item, err := b.findItem(id)
 	if err != nil {
 		return err
 	}
@@ -125,9 +125,9 @@ func (b *booking) ticketCount() (sum int) {
 	return sum
 }
 
-// next goes to the following stage; at the last one it books and reports so.
-func (b *booking) next() (booked bool, err error) {
-	switch stage := b.name(); stage {
+// nextStage goes to the following stage; at the last one it books and reports so.
+func (b *booking) nextStage() (booked bool, err error) {
+	switch stage := b.stageName(); stage {
 	case "":
 		return false, errors.New("no form is shown")
 	case proto.ConfirmStage:
@@ -146,8 +146,8 @@ func (b *booking) next() (booked bool, err error) {
 	return false, nil
 }
 
-// prev goes back one stage. The choices stay.
-func (b *booking) prev() error {
+// previousStage goes back one stage. The choices stay.
+func (b *booking) previousStage() error {
 	if b.stage <= 0 {
 		return errors.New("this is the first stage")
 	}
@@ -155,8 +155,8 @@ func (b *booking) prev() error {
 	return nil
 }
 
-func (b *booking) highlight(id string) error {
-	item, err := b.item(id)
+func (b *booking) highlightItem(id string) error {
+	item, err := b.findItem(id)
 	if err == nil && !slices.Contains(b.highlighted, item.ID) {
 		b.highlighted = append(b.highlighted, item.ID)
 	}
@@ -172,10 +172,10 @@ func (b *booking) turnTo(stage int) {
 // keepPossible drops later choices that an earlier one rules out.
 func (b *booking) keepPossible() {
 	for _, stage := range proto.Stages()[:5] { // up to the seats
-		available := b.available(stage)
+		available := b.isAvailable(stage)
 		b.chosen[stage] = slices.DeleteFunc(slices.Clone(b.chosen[stage]), func(id string) bool { return !available[id] })
 	}
-	available := b.available(proto.TicketStage)
+	available := b.isAvailable(proto.TicketStage)
 	for id := range b.quantities {
 		if !available[id] {
 			delete(b.quantities, id)
@@ -186,24 +186,24 @@ func (b *booking) keepPossible() {
 	}
 }
 
-func (b *booking) available(stage string) map[string]bool {
+func (b *booking) isAvailable(stage string) map[string]bool {
 	ids := map[string]bool{}
-	for _, item := range b.options(stage) {
+	for _, item := range b.stageItems(stage) {
 		ids[item.ID] = item.Available
 	}
 	return ids
 }
 
-func (b *booking) total() float64 {
+func (b *booking) totalPrice() float64 {
 	sum := 0.0
 	for _, t := range b.cat.Tickets {
-		sum += float64(b.quantities[t.ID]) * b.price(t)
+		sum += float64(b.quantities[t.ID]) * b.ticketPrice(t)
 	}
-	return cents(sum)
+	return roundToCents(sum)
 }
 
-// cents rounds a price to cents.
-func cents(price float64) float64 { return math.Round(price*100) / 100 }
+// roundToCents rounds a price to cents.
+func roundToCents(price float64) float64 { return math.Round(price*100) / 100 }
 
 const (
 	clockTime = "15:04"
@@ -233,26 +233,26 @@ var attributes = map[string][]string{
 	proto.TicketStage:  {"price"},
 }
 
-// options returns the items of a stage in catalogue order, given the earlier choices.
-func (b *booking) options(stage string) []proto.Item {
+// stageItems returns the items of a stage in catalogue order, given the earlier choices.
+func (b *booking) stageItems(stage string) []proto.Item {
 	switch stage {
 	case proto.MovieStage:
-		return b.movies()
+		return b.movieItems()
 	case proto.TheaterStage:
-		return b.theaters()
+		return b.theaterItems()
 	case proto.DateStage:
-		return b.dates()
+		return b.dateItems()
 	case proto.TimeStage:
-		return b.times()
+		return b.timeItems()
 	case proto.SeatStage:
-		return b.seats()
+		return b.seatItems()
 	case proto.TicketStage:
-		return b.tickets()
+		return b.ticketItems()
 	}
 	return nil
 }
 
-func (b *booking) movies() (items []proto.Item) {
+func (b *booking) movieItems() (items []proto.Item) {
 	for _, m := range b.cat.Movies {
 		items = append(items, proto.Item{ID: m.ID, Label: m.Title, Available: !m.Upcoming, Attributes: map[string]any{
 			"genre": m.Genre, "rating": m.Rating, "minutes": m.Minutes, "language": m.Language, "ageLimit": m.AgeLimit,
@@ -261,9 +261,9 @@ func (b *booking) movies() (items []proto.Item) {
 	return items
 }
 
-func (b *booking) theaters() (items []proto.Item) {
+func (b *booking) theaterItems() (items []proto.Item) {
 	for _, t := range b.cat.Theaters {
-		if t.show(b.one(proto.MovieStage)) == nil {
+		if t.show(b.singleChoice(proto.MovieStage)) == nil {
 			continue
 		}
 		items = append(items, proto.Item{ID: t.ID, Label: t.Name, Available: !t.Closed, Attributes: map[string]any{
@@ -273,7 +273,7 @@ func (b *booking) theaters() (items []proto.Item) {
 	return items
 }
 
-func (b *booking) dates() (items []proto.Item) {
+func (b *booking) dateItems() (items []proto.Item) {
 	for i := range b.cat.Days {
 		day := b.today.AddDate(0, 0, i+1)
 		weekend := day.Weekday() == time.Saturday || day.Weekday() == time.Sunday
@@ -285,8 +285,8 @@ func (b *booking) dates() (items []proto.Item) {
 	return items
 }
 
-func (b *booking) times() (items []proto.Item) {
-	s, m := b.show(), b.cat.movie(b.one(proto.MovieStage))
+func (b *booking) timeItems() (items []proto.Item) {
+	s, m := b.chosenShow(), b.cat.movie(b.singleChoice(proto.MovieStage))
 	if s == nil {
 		return nil
 	}
@@ -311,9 +311,9 @@ func partOf(at string) string {
 	return "night"
 }
 
-func (b *booking) seats() (items []proto.Item) {
-	s := b.show()
-	if s == nil || b.one(proto.TimeStage) == "" {
+func (b *booking) seatItems() (items []proto.Item) {
+	s := b.chosenShow()
+	if s == nil || b.singleChoice(proto.TimeStage) == "" {
 		return nil
 	}
 	h := b.cat.hall(s.Hall)
@@ -321,7 +321,7 @@ func (b *booking) seats() (items []proto.Item) {
 		for seat := range h.Seats {
 			id := seatID(row, seat)
 			items = append(items, proto.Item{
-				ID: id, Label: "Row " + id[:1] + ", seat " + id[1:], Available: !b.sold(s, h, row, id),
+				ID: id, Label: "Row " + id[:1] + ", seat " + id[1:], Available: !b.isSold(s, h, row, id),
 				Attributes: map[string]any{
 					"row": id[:1], "number": seat + 1, "zone": zone(row, h.Rows), "aisle": seat == 0 || seat == h.Seats-1,
 				},
@@ -343,23 +343,24 @@ func zone(row, rows int) string {
 	return "back"
 }
 
-// sold reports whether a seat is taken: it is sold in the hall itself or, behind the first row, picked by a hash so
+// isSold reports whether a seat is taken: it is sold in the hall itself or, behind the first row, picked by a hash so
 // that about Occupancy percent are taken. The result is the same each time, so that a booking can be repeated.
-func (b *booking) sold(s *show, h *hall, row int, id string) bool {
+func (b *booking) isSold(s *show, h *hall, row int, id string) bool {
 	if slices.Contains(h.Sold, id) {
 		return true
 	}
 	sum := fnv.New32a()
-	for _, word := range []string{s.Movie, b.one(proto.TheaterStage), b.one(proto.DateStage), b.one(proto.TimeStage), id} {
+	for _, word := range []string{s.Movie, b.singleChoice(proto.TheaterStage), b.singleChoice(proto.DateStage),
+		b.singleChoice(proto.TimeStage), id} {
 		_, _ = sum.Write([]byte(word + "\x00"))
 	}
 	return row > 0 && int(sum.Sum32()%100) < s.Backend.Occupancy
 }
 
-func (b *booking) tickets() (items []proto.Item) {
-	m := b.cat.movie(b.one(proto.MovieStage))
+func (b *booking) ticketItems() (items []proto.Item) {
+	m := b.cat.movie(b.singleChoice(proto.MovieStage))
 	for _, t := range b.cat.Tickets {
-		price := b.price(t)
+		price := b.ticketPrice(t)
 		items = append(items, proto.Item{
 			ID: t.ID, Label: fmt.Sprintf("%s, %.2f %s", t.Label, price, b.cat.Currency),
 			Available:  t.Under == 0 || m != nil && m.AgeLimit < t.Under,
@@ -369,25 +370,25 @@ func (b *booking) tickets() (items []proto.Item) {
 	return items
 }
 
-// price returns the price of a ticket for the chosen show.
-func (b *booking) price(t ticket) float64 {
-	if b.one(proto.TimeStage) >= evening {
-		return cents(t.Price + b.cat.Evening)
+// ticketPrice returns the price of a ticket for the chosen show.
+func (b *booking) ticketPrice(t ticket) float64 {
+	if b.singleChoice(proto.TimeStage) >= evening {
+		return roundToCents(t.Price + b.cat.Evening)
 	}
-	return cents(t.Price)
+	return roundToCents(t.Price)
 }
 
-// show returns the show in the chosen theater; nil while none is chosen.
-func (b *booking) show() *show {
-	t := b.cat.theater(b.one(proto.TheaterStage))
+// chosenShow returns the show in the chosen theater; nil while none is chosen.
+func (b *booking) chosenShow() *show {
+	t := b.cat.theater(b.singleChoice(proto.TheaterStage))
 	if t == nil {
 		return nil
 	}
-	return t.show(b.one(proto.MovieStage))
+	return t.show(b.singleChoice(proto.MovieStage))
 }
 
-// backend returns the backend data of a stage's items by id.
-func (b *booking) backend(stage string) map[string]any {
+// backendData returns the backend data of a stage's items by id.
+func (b *booking) backendData(stage string) map[string]any {
 	known := map[string]any{}
 	switch stage {
 	case proto.MovieStage:
@@ -403,7 +404,7 @@ func (b *booking) backend(stage string) map[string]any {
 			known[t.ID] = map[string]any(t.Backend)
 		}
 	default:
-		if s := b.show(); s != nil {
+		if s := b.chosenShow(); s != nil {
 			known[s.Movie] = map[string]any{"occupancy": s.Backend.Occupancy}
 			known[s.Hall] = map[string]any(b.cat.hall(s.Hall).Backend)
 		}

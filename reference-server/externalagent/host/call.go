@@ -15,11 +15,11 @@ import (
 	"parley/reference-server/externalagent/wire"
 )
 
-// call judges a tool.call, executes it, and sends the result, then the state (EA-046, EA-051).
-func (m *machine) call(msg Message) *Refusal {
-	params, _ := plain(msg.Payload()["params"]).(map[string]any)
+// handleToolCall judges a tool.call, executes it, and sends the result, then the state (EA-046, EA-051).
+func (m *machine) handleToolCall(msg Message) *Refusal {
+	params, _ := plainNumbers(msg.Payload()["params"]).(map[string]any)
 	c := Call{Tool: msg.PayloadText("toolName"), Params: params}
-	p, v, announced := m.o.Policy, View{m}, m.tools()
+	p, v, announced := m.o.Policy, View{m}, m.announcedTools()
 	tool := p.Announced(v, announced, c.Tool, Find(announced, c.Tool))
 	if tool == nil {
 		return &Refusal{proto.UnknownTool, fmt.Sprintf("toolSchema announces no tool %.80q at this stage", c.Tool)}
@@ -27,72 +27,72 @@ func (m *machine) call(msg Message) *Refusal {
 	if why := p.Params(v, *tool, c.Params, CheckParams(*tool, c.Params)); why != nil {
 		return why
 	}
-	if why := p.Execute(v, c, func() *Refusal { return m.run(c) }); why != nil {
+	if why := p.Execute(v, c, func() *Refusal { return m.runCall(c) }); why != nil {
 		return why
 	}
-	m.emit(wire.Reply(msg, proto.ToolResult, p.Result(v, c, m.result(c))))
-	m.update(msg)
+	m.emitMessage(wire.Reply(msg, proto.ToolResult, p.Result(v, c, m.toolResult(c))))
+	m.sendUpdate(msg)
 	return nil
 }
 
 // Find returns the tool of a name; nil if there is none.
 func Find(tools []proto.Tool, name string) *proto.Tool {
-	return find(tools, func(t *proto.Tool) bool { return t.Name == name })
+	return firstMatch(tools, func(t *proto.Tool) bool { return t.Name == name })
 }
 
-// result makes the payload of a tool.result. It includes the form for tools that change only the current form.
-func (m *machine) result(c Call) object {
+// toolResult makes the payload of a tool.result. It includes the form for tools that change only the current form.
+func (m *machine) toolResult(c Call) object {
 	payload := object{"ok": true, "toolName": c.Tool}
 	switch c.Tool {
 	case proto.Select, proto.SetQuantity, proto.Filter, proto.Sort, proto.Highlight:
-		payload["uiSpec"] = m.draw().clone().UISpec
+		payload["uiSpec"] = m.drawState().clone().UISpec
 	}
 	return payload
 }
 
-// run executes a call. A faulty host may pass one that should have been refused.
-func (m *machine) run(c Call) *Refusal {
-	if err := m.tool(c); err != nil {
+// runCall executes a call. A faulty host may pass one that should have been refused.
+func (m *machine) runCall(c Call) *Refusal {
+	if err := m.findTool(c); err != nil {
 		return &Refusal{proto.ToolExecutionFailed, c.Tool + " failed: " + err.Error()}
 	}
-	m.look()
-	m.internal(toolExecuted, object{"toolName": c.Tool, "stage": m.booking.name()})
+	m.rememberStage()
+	m.internalError(toolExecuted, object{"toolName": c.Tool, "stage": m.booking.stageName()})
 	return nil
 }
 
-func (m *machine) tool(c Call) error {
+func (m *machine) findTool(c Call) error {
 	b := m.booking
 	m.drawn.booking = nil
 	text := func(name string) string { s, _ := c.Params[name].(string); return s }
 	switch c.Tool {
 	case proto.Select:
-		return b.choose(text("itemId"))
+		return b.selectItem(text("itemId"))
 	case proto.SetQuantity:
 		const most = 1 << 20 // a float may not fit into an int
 		quantity, _ := c.Params["quantity"].(float64)
 		return b.setQuantity(text("itemId"), int(max(-most, min(quantity, most))))
 	case proto.Next:
-		return m.next()
+		return m.bookOrNext()
 	case proto.Prev:
-		return b.prev()
+		return b.previousStage()
 	case proto.Filter:
 		return b.setFilter(text("attribute"), text("value"))
 	case proto.Sort:
 		return b.setSort(text("attribute"), text("order"))
 	case proto.Highlight:
-		return b.highlight(text("itemId"))
+		return b.highlightItem(text("itemId"))
 	case proto.PostMessage:
-		return m.say(assistant, text("text"))
+		return m.addToHistory(assistant, text("text"))
 	}
 	return errors.New("unknown tool")
 }
 
-// next books when it leaves the last stage. There is always room for the receipt in the history.
-func (m *machine) next() error {
-	booked, err := m.booking.next()
+// bookOrNext books when it leaves the last stage. There is always room for the receipt in the history.
+func (m *machine) bookOrNext() error {
+	booked, err := m.booking.nextStage()
 	if booked {
-		m.chat.add(m.entry(assistant, m.booking.receipt(m.id)))
-		m.internal(bookingCompleted, object{"code": bookingCode(m.id), "total": m.booking.total()})
+		m.chat.addEntry(m.newEntry(assistant, m.booking.receiptText(m.id)))
+		m.internalError(bookingCompleted, object{"code": bookingCode(m.id), "total": m.booking.totalPrice()})
 	}
 	return err
 }
@@ -106,9 +106,9 @@ var required = map[string][]string{
 	proto.SessionEnd:   {"reason"},
 }
 
-// accept checks the envelope against section 3 and its payload against section 4.1. Members that the source does not
-// name are allowed.
-func accept(msg Message) *Refusal {
+// checkEnvelope checks the envelope against section 3 and its payload against section 4.1. Members that the source does
+// not name are allowed.
+func checkEnvelope(msg Message) *Refusal {
 	if msg["v"] != proto.Version {
 		return &Refusal{proto.InvalidMessage, fmt.Sprintf("v must be %q", proto.Version)}
 	}
@@ -156,8 +156,8 @@ func isString(v any) bool {
 
 var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// check collects all problems of a catalogue.
-func (c *Catalogue) check() error {
+// findProblems collects all problems of a catalogue.
+func (c *Catalogue) findProblems() error {
 	p := &problems{}
 	p.unless(c.Currency != "", "currency is missing")
 	p.between("days", c.Days, 2, 60)
@@ -168,13 +168,13 @@ func (c *Catalogue) check() error {
 	checkIDs(p, "theater", c.Theaters, func(t theater) string { return t.ID })
 	checkIDs(p, "ticket", c.Tickets, func(t ticket) string { return t.ID })
 	for _, h := range c.Halls {
-		h.check(p)
+		h.checkHall(p)
 	}
 	for _, t := range c.Theaters {
-		t.check(p, c)
+		t.checkTheater(p, c)
 	}
 	for i, m := range c.Movies {
-		m.check(p, c, i == 0)
+		m.checkMovie(p, c, i == 0)
 	}
 	for i, t := range c.Tickets {
 		p.unless(t.Label != "", "ticket %s has no label", t.ID)
@@ -185,19 +185,19 @@ func (c *Catalogue) check() error {
 	return errors.Join(p.found...)
 }
 
-func (h hall) check(p *problems) {
+func (h hall) checkHall(p *problems) {
 	p.unless(h.Name != "", "hall %s has no name", h.ID)
 	p.between("rows of hall "+h.ID, h.Rows, 1, 26)
 	p.between("seats of hall "+h.ID, h.Seats, 1, 60)
 	p.unless(len(h.Sold) > 0, "hall %s has no sold seat", h.ID)
 	p.unless(!slices.Contains(h.Sold, seatID(0, 0)), "hall %s: its first seat is sold", h.ID)
 	for _, id := range h.Sold {
-		p.unless(h.has(id), "hall %s has no seat %s", h.ID, id)
+		p.unless(h.hasSeat(id), "hall %s has no seat %s", h.ID, id)
 	}
 }
 
-// has looks only at rows and seats that check allows.
-func (h hall) has(id string) bool {
+// hasSeat looks only at rows and seats that check allows.
+func (h hall) hasSeat(id string) bool {
 	for row := range min(h.Rows, 26) {
 		for seat := range min(h.Seats, 60) {
 			if seatID(row, seat) == id {
@@ -208,7 +208,7 @@ func (h hall) has(id string) bool {
 	return false
 }
 
-func (t theater) check(p *problems, c *Catalogue) {
+func (t theater) checkTheater(p *problems, c *Catalogue) {
 	p.unless(t.Name != "" && t.District != "" && t.Sound != "", "theater %s: name, district or sound is missing", t.ID)
 	p.unless(len(t.Shows) <= 200, "theater %s has more than 200 shows", t.ID)
 	seen := map[string]bool{}
@@ -233,13 +233,13 @@ func (t theater) check(p *problems, c *Catalogue) {
 	}
 }
 
-// check requires that the first choice of each stage can be made.
-func (m movie) check(p *problems, c *Catalogue, first bool) {
+// checkMovie requires that the first choice of each stage can be made.
+func (m movie) checkMovie(p *problems, c *Catalogue, first bool) {
 	p.unless(m.Title != "" && m.Genre != "" && m.Language != "", "movie %s: title, genre or language is missing", m.ID)
 	p.unless(m.Minutes > 0 && m.Rating >= 0 && m.AgeLimit >= 0, "movie %s: minutes, rating or ageLimit is impossible",
 		m.ID)
 	p.unless(!first || !m.Upcoming, "movie %s is the first, so it must be on sale", m.ID)
-	at := find(c.Theaters, func(t *theater) bool { return t.show(m.ID) != nil })
+	at := firstMatch(c.Theaters, func(t *theater) bool { return t.show(m.ID) != nil })
 	p.unless(at != nil, "movie %s is shown nowhere", m.ID)
 	p.unless(at == nil || !at.Closed, "movie %s: the first theater that shows it is closed", m.ID)
 }
@@ -269,18 +269,18 @@ func checkIDs[T any](p *problems, what string, all []T, id func(T) string) {
 // CheckParams validates params against the schema of a tool; an invalid schema, which only a faulty host has, allows
 // everything.
 func CheckParams(tool proto.Tool, params map[string]any) *Refusal {
-	schema, err := compile(tool.Parameters)
+	schema, err := compileSchema(tool.Parameters)
 	if err != nil {
 		return nil
 	}
 	var invalid *jsonschema.ValidationError
-	if errors.As(schema.Validate(plain(params)), &invalid) {
-		return &Refusal{proto.InvalidParams, tool.Name + " " + words(invalid)}
+	if errors.As(schema.Validate(plainNumbers(params)), &invalid) {
+		return &Refusal{proto.InvalidParams, tool.Name + " " + describeProblem(invalid)}
 	}
 	return nil
 }
 
-func compile(schema any) (*jsonschema.Schema, error) {
+func compileSchema(schema any) (*jsonschema.Schema, error) {
 	const name = "parley:tool" // an identifier, not a location to load from
 	c := jsonschema.NewCompiler()
 	c.UseLoader(nothing{})
@@ -297,8 +297,8 @@ func (nothing) Load(url string) (any, error) {
 	return nil, fmt.Errorf("no schema is loaded from %s", url)
 }
 
-// words describes the first problem in the style of the source's example: "requires quantity >= 0".
-func words(e *jsonschema.ValidationError) string {
+// describeProblem describes the first problem in the style of the source's example: "requires quantity >= 0".
+func describeProblem(e *jsonschema.ValidationError) string {
 	for len(e.Causes) > 0 {
 		e = e.Causes[0]
 	}

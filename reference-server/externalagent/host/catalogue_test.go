@@ -29,37 +29,37 @@ func TestEveryMovieCanBeBooked(t *testing.T) {
 			b := newBooking(c, february())
 			pick := func(stage, id string) {
 				t.Helper()
-				if b.name() != stage {
-					t.Fatalf("%s at %s: stage %s", m.ID, th.ID, b.name())
+				if b.stageName() != stage {
+					t.Fatalf("%s at %s: stage %s", m.ID, th.ID, b.stageName())
 				}
-				if err := b.choose(id); err != nil {
+				if err := b.selectItem(id); err != nil {
 					t.Fatalf("%s at %s: %v", m.ID, th.ID, err)
 				}
-				if _, err := b.next(); err != nil {
+				if _, err := b.nextStage(); err != nil {
 					t.Fatalf("%s at %s: %v", m.ID, th.ID, err)
 				}
 			}
 			pick(proto.MovieStage, m.ID)
 			pick(proto.TheaterStage, th.ID)
-			pick(proto.DateStage, b.display()[0].ID)
-			pick(proto.TimeStage, b.display()[0].ID)
+			pick(proto.DateStage, b.displayedItems()[0].ID)
+			pick(proto.TimeStage, b.displayedItems()[0].ID)
 			sold := 0
-			for _, seat := range b.display() {
+			for _, seat := range b.displayedItems() {
 				if !seat.Available {
 					sold++
 				}
 			}
-			if sold == 0 || sold > len(b.display())*9/10 {
-				t.Errorf("%s at %s: %d of %d seats are sold", m.ID, th.ID, sold, len(b.display()))
+			if sold == 0 || sold > len(b.displayedItems())*9/10 {
+				t.Errorf("%s at %s: %d of %d seats are sold", m.ID, th.ID, sold, len(b.displayedItems()))
 			}
-			pick(proto.SeatStage, b.display()[0].ID)
-			if err := b.setQuantity(b.display()[0].ID, 1); err != nil {
+			pick(proto.SeatStage, b.displayedItems()[0].ID)
+			if err := b.setQuantity(b.displayedItems()[0].ID, 1); err != nil {
 				t.Error(err)
 			}
-			if _, err := b.next(); err != nil {
+			if _, err := b.nextStage(); err != nil {
 				t.Error(err)
 			}
-			if booked, err := b.next(); !booked || err != nil {
+			if booked, err := b.nextStage(); !booked || err != nil {
 				t.Errorf("%v", err)
 			}
 		}

@@ -15,9 +15,9 @@ import (
 	"parley/reference-server/externalagent/wire"
 )
 
-// display returns the items of the form, filtered and sorted.
-func (b *booking) display() []proto.Item {
-	items := b.options(b.name())
+// displayedItems returns the items of the form, filtered and sorted.
+func (b *booking) displayedItems() []proto.Item {
+	items := b.stageItems(b.stageName())
 	if f := b.filter; f != nil {
 		items = slices.DeleteFunc(items, func(i proto.Item) bool {
 			return !strings.EqualFold(fmt.Sprint(i.Attributes[f.Attribute]), f.Value)
@@ -25,7 +25,7 @@ func (b *booking) display() []proto.Item {
 	}
 	if s := b.sort; s != nil {
 		slices.SortStableFunc(items, func(x, y proto.Item) int {
-			order := compare(x.Attributes[s.Attribute], y.Attributes[s.Attribute])
+			order := compareValues(x.Attributes[s.Attribute], y.Attributes[s.Attribute])
 			if s.Order == "desc" {
 				return -order
 			}
@@ -35,8 +35,8 @@ func (b *booking) display() []proto.Item {
 	return items
 }
 
-// compare compares numbers by value and everything else as text; the values of an attribute have one type.
-func compare(x, y any) int {
+// compareValues compares numbers by value and everything else as text; the values of an attribute have one type.
+func compareValues(x, y any) int {
 	switch x := x.(type) {
 	case float64:
 		y, _ := y.(float64)
@@ -50,7 +50,7 @@ func compare(x, y any) int {
 
 // setFilter shows only the items with the value, ignoring case; "" shows all.
 func (b *booking) setFilter(attribute, value string) error {
-	if !slices.Contains(attributes[b.name()], attribute) {
+	if !slices.Contains(attributes[b.stageName()], attribute) {
 		return fmt.Errorf("the items have no attribute %.80q", attribute)
 	}
 	b.filter = nil
@@ -61,7 +61,7 @@ func (b *booking) setFilter(attribute, value string) error {
 }
 
 func (b *booking) setSort(attribute, order string) error {
-	if !slices.Contains(attributes[b.name()], attribute) {
+	if !slices.Contains(attributes[b.stageName()], attribute) {
 		return fmt.Errorf("the items have no attribute %.80q", attribute)
 	}
 	b.sort = &proto.SortSpec{Attribute: attribute, Order: order}
@@ -70,16 +70,16 @@ func (b *booking) setSort(attribute, order string) error {
 
 // uiSpec returns the current form; nil if none is shown.
 func (b *booking) uiSpec() *proto.UISpec {
-	stage := b.name()
+	stage := b.stageName()
 	if stage == "" {
 		return nil
 	}
 	spec := &proto.UISpec{
-		Stage: stage, Stages: proto.Stages(), Title: titles[stage], Items: b.display(), Selected: b.chosen[stage],
-		Highlighted: b.highlighted, Filter: b.filter, Sort: b.sort, Summary: b.summary(),
+		Stage: stage, Stages: proto.Stages(), Title: titles[stage], Items: b.displayedItems(), Selected: b.chosen[stage],
+		Highlighted: b.highlighted, Filter: b.filter, Sort: b.sort, Summary: b.summarizeChoices(),
 	}
 	if stage == proto.TicketStage || stage == proto.ConfirmStage {
-		total := b.total()
+		total := b.totalPrice()
 		spec.Total = &total
 	}
 	if stage == proto.TicketStage {
@@ -94,15 +94,15 @@ func (b *booking) uiSpec() *proto.UISpec {
 	return spec
 }
 
-// summary lists the choices so far, in stage order.
-func (b *booking) summary() []proto.Line {
+// summarizeChoices lists the choices so far, in stage order.
+func (b *booking) summarizeChoices() []proto.Line {
 	lines := []proto.Line{}
 	add := func(label, stage string) {
 		if len(b.chosen[stage]) == 0 {
 			return
 		}
 		var values []string
-		options := b.options(stage)
+		options := b.stageItems(stage)
 		for _, id := range b.chosen[stage] {
 			if i := slices.IndexFunc(options, func(i proto.Item) bool { return i.ID == id }); i >= 0 {
 				values = append(values, options[i].Label)
@@ -129,15 +129,15 @@ func (b *booking) summary() []proto.Line {
 	return lines
 }
 
-// receipt returns the assistant's message after the booking. The booking code is derived from the session ID, so that
-// a session can be repeated verbatim.
-func (b *booking) receipt(sessionID string) string {
+// receiptText returns the assistant's message after the booking. The booking code is derived from the session ID, so
+// that a session can be repeated verbatim.
+func (b *booking) receiptText(sessionID string) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "Your booking is done. Booking code: %s.", bookingCode(sessionID))
-	for _, line := range b.summary() {
+	for _, line := range b.summarizeChoices() {
 		fmt.Fprintf(&text, " %s: %s.", line.Label, line.Value)
 	}
-	fmt.Fprintf(&text, " Total: %.2f %s.", b.total(), b.cat.Currency)
+	fmt.Fprintf(&text, " Total: %.2f %s.", b.totalPrice(), b.cat.Currency)
 	return text.String()
 }
 
@@ -152,15 +152,15 @@ func bookingCode(sessionID string) string {
 	return string(code)
 }
 
-// tools returns the tools of the current form for the displayed items. text is the maximum size of a message in
+// currentTools returns the tools of the current form for the displayed items. text is the maximum size of a message in
 // bytes.
-func (b *booking) tools(text int) []proto.Tool {
-	stage := b.name()
+func (b *booking) currentTools(text int) []proto.Tool {
+	stage := b.stageName()
 	if stage == "" {
 		return nil
 	}
 	ids := []any{}
-	for _, item := range b.display() {
+	for _, item := range b.displayedItems() {
 		ids = append(ids, item.ID)
 	}
 	item := object{"type": "string", "enum": ids}
@@ -209,12 +209,12 @@ func (b *booking) tools(text int) []proto.Tool {
 
 // toolsAt returns the tools that a stage has while it is shown.
 func (b *booking) toolsAt(stage string, text int) []proto.Tool {
-	if stage == b.name() {
-		return b.tools(text)
+	if stage == b.stageName() {
+		return b.currentTools(text)
 	}
 	there := *b
 	there.turnTo(slices.Index(proto.Stages(), stage))
-	return there.tools(text)
+	return there.currentTools(text)
 }
 
 func (b *booking) mostTickets() int {
@@ -253,12 +253,12 @@ type chat struct {
 	bytes int // size of the entries as JSON
 }
 
-func (c *chat) add(msg proto.ChatMessage) {
+func (c *chat) addEntry(msg proto.ChatMessage) {
 	c.all = append(c.all, msg)
-	c.bytes += size(msg)
+	c.bytes += entrySize(msg)
 }
 
-func size(msg proto.ChatMessage) int {
+func entrySize(msg proto.ChatMessage) int {
 	data, _ := json.Marshal(msg, jsontext.AllowInvalidUTF8(true)) // cannot fail: it holds only strings
 	return len(data)
 }
@@ -271,31 +271,31 @@ func (c *chat) entries() []any {
 	return entries
 }
 
-func (m *machine) entry(role, text string) proto.ChatMessage {
+func (m *machine) newEntry(role, text string) proto.ChatMessage {
 	id := fmt.Sprintf("msg-%d", len(m.chat.all)+1)
 	return proto.ChatMessage{ID: id, Role: role, Text: text, Stage: m.stage, Timestamp: m.timestamp()}
 }
 
-// say adds an entry to the history, if there is room.
-func (m *machine) say(role, text string) error {
+// addToHistory adds an entry to the history, if there is room.
+func (m *machine) addToHistory(role, text string) error {
 	l := m.o.Limits
 	if len(text) > l.Text {
 		return fmt.Errorf("%w: send at most %d bytes", ErrText, l.Text)
 	}
-	msg := m.entry(role, text)
-	if len(m.chat.all) >= l.History || m.chat.bytes+size(msg) > l.HistoryBytes {
+	msg := m.newEntry(role, text)
+	if len(m.chat.all) >= l.History || m.chat.bytes+entrySize(msg) > l.HistoryBytes {
 		return ErrFull
 	}
-	m.chat.add(msg)
+	m.chat.addEntry(msg)
 	return nil
 }
 
 // agentSays shows and records a message and has no other effect (EA-008). It has no reply; state.updated shows it.
 func (m *machine) agentSays(msg Message) *Refusal {
-	if err := m.say(agent, msg.PayloadText("text")); err != nil {
+	if err := m.addToHistory(agent, msg.PayloadText("text")); err != nil {
 		return &Refusal{proto.InvalidMessage, err.Error()}
 	}
-	m.update(msg)
+	m.sendUpdate(msg)
 	return nil
 }
 
@@ -308,13 +308,13 @@ func (m *machine) userSays(text string) error {
 	if text == "" {
 		return fmt.Errorf("%w: it is empty", ErrText)
 	}
-	if err := m.say(user, text); err != nil {
+	if err := m.addToHistory(user, text); err != nil {
 		return err
 	}
-	m.internal(userInput, object{"text": text, "stage": m.stage})
+	m.internalError(userInput, object{"text": text, "stage": m.stage})
 	msg := wire.New(proto.UserMessage, object{"text": text, "stage": m.stage})
-	m.emit(msg)
-	m.update(msg)
-	m.settle(nil)
+	m.emitMessage(msg)
+	m.sendUpdate(msg)
+	m.endStep(nil)
 	return nil
 }

@@ -189,21 +189,21 @@ func New(o Options) (*Host, error) {
 func (h *Host) Serve(ctx context.Context, c Conn) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	if err := h.connect(ctx, end, c); err != nil {
+	if err := h.beginConnection(ctx, end, c); err != nil {
 		return err
 	}
-	defer h.disconnect()
+	defer h.endConnection()
 	for {
 		data, err := c.Read(ctx)
 		if err != nil {
 			end(fmt.Errorf("read: %w", err))
 			return context.Cause(ctx)
 		}
-		h.step(func(m *machine) { m.receive(data) })
+		h.changeState(func(m *machine) { m.receiveFrame(data) })
 	}
 }
 
-func (h *Host) connect(ctx context.Context, end context.CancelCauseFunc, c Conn) error {
+func (h *Host) beginConnection(ctx context.Context, end context.CancelCauseFunc, c Conn) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
@@ -213,13 +213,13 @@ func (h *Host) connect(ctx context.Context, end context.CancelCauseFunc, c Conn)
 		return ErrServing
 	}
 	h.conn, h.ctx, h.end, h.idle = c, ctx, end, make(chan struct{})
-	h.m.begin(h.served)
+	h.m.beginConnection(h.served)
 	h.served = true
-	h.write()
+	h.sendQueued()
 	return nil
 }
 
-func (h *Host) disconnect() {
+func (h *Host) endConnection() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.m.connected = false
@@ -227,19 +227,19 @@ func (h *Host) disconnect() {
 	close(h.idle)
 }
 
-// step changes the state and writes the resulting messages in the order of the changes.
-func (h *Host) step(f func(m *machine)) {
+// changeState changes the state and writes the resulting messages in the order of the changes.
+func (h *Host) changeState(f func(m *machine)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.closed {
 		f(h.m)
-		h.write()
+		h.sendQueued()
 	}
 }
 
-// write sends the queued messages. The caller holds the lock.
-func (h *Host) write() {
-	for _, data := range h.m.sent() {
+// sendQueued sends the queued messages. The caller holds the lock.
+func (h *Host) sendQueued() {
+	for _, data := range h.m.takeQueued() {
 		if h.conn == nil {
 			return
 		}
@@ -254,7 +254,7 @@ func (h *Host) write() {
 // that is or was last shown. It fails with ErrNoSession, ErrText, ErrFull or ErrClosed.
 func (h *Host) Say(text string) (err error) {
 	err = ErrClosed
-	h.step(func(m *machine) { err = m.userSays(text) })
+	h.changeState(func(m *machine) { err = m.userSays(text) })
 	return err
 }
 
@@ -273,8 +273,8 @@ func (h *Host) Close() error {
 		h.mu.Unlock()
 		return nil
 	}
-	h.m.abandon("the host closed")
-	h.m.sent()
+	h.m.abandonSession("the host closed")
+	h.m.takeQueued()
 	err := h.m.journal.failed
 	h.closed = true
 	idle := h.idle
@@ -318,8 +318,8 @@ var keepNumbers = json.WithUnmarshalers(json.UnmarshalFromFunc(func(dec *jsontex
 	return err
 }))
 
-// decode reads an envelope strictly: a JSON object in valid UTF-8 with case-sensitive, unique names.
-func decode(data []byte, limit int) (Message, *Refusal) {
+// decodeEnvelope reads an envelope strictly: a JSON object in valid UTF-8 with case-sensitive, unique names.
+func decodeEnvelope(data []byte, limit int) (Message, *Refusal) {
 	if len(data) > limit {
 		return nil, &Refusal{proto.InvalidMessage, fmt.Sprintf("the message is too long: send at most %d bytes", limit)}
 	}
@@ -333,21 +333,21 @@ func decode(data []byte, limit int) (Message, *Refusal) {
 	return msg, nil
 }
 
-// plain returns a copy with floats in place of numbers.
-func plain(v any) any {
+// plainNumbers returns a copy with floats in place of numbers.
+func plainNumbers(v any) any {
 	switch v := v.(type) {
 	case Number:
 		return v.float()
 	case []any:
 		all := make([]any, len(v))
 		for i := range v {
-			all[i] = plain(v[i])
+			all[i] = plainNumbers(v[i])
 		}
 		return all
 	case map[string]any:
 		all := make(map[string]any, len(v))
 		for name := range v {
-			all[name] = plain(v[name])
+			all[name] = plainNumbers(v[name])
 		}
 		return all
 	}

@@ -27,12 +27,12 @@ type machine struct {
 
 func newMachine(o Options, store Store) *machine {
 	m := &machine{o: o, store: store}
-	m.reset(Keep{})
+	m.resetState(Keep{})
 	return m
 }
 
-// reset clears what keep does not retain. Before a session no form is shown.
-func (m *machine) reset(keep Keep) {
+// resetState clears what keep does not retain. Before a session no form is shown.
+func (m *machine) resetState(keep Keep) {
 	if !keep.Session {
 		m.closeLog()
 		m.id = ""
@@ -43,7 +43,7 @@ func (m *machine) reset(keep Keep) {
 		if m.id == "" {
 			m.booking.turnTo(noStage)
 		} else {
-			m.look()
+			m.rememberStage()
 		}
 	}
 	if !keep.History {
@@ -54,61 +54,62 @@ func (m *machine) reset(keep Keep) {
 	}
 }
 
-// look remembers the current stage, for messages that are sent when no form is shown.
-func (m *machine) look() {
-	if name := m.booking.name(); name != "" {
+// rememberStage remembers the current stage, for messages that are sent when no form is shown.
+func (m *machine) rememberStage() {
+	if name := m.booking.stageName(); name != "" {
 		m.stage = name
 	}
 }
 
-// begin handles a new connection. The session survives the previous one (EA-076).
-func (m *machine) begin(again bool) {
+// beginConnection handles a new connection. The session survives the previous one (EA-076).
+func (m *machine) beginConnection(again bool) {
 	m.connected = true
-	m.reset(m.o.Policy.Connected(View{m}, again, Keep{Session: true, Booking: true, History: true}))
+	m.resetState(m.o.Policy.Connected(View{m}, again, Keep{Session: true, Booking: true, History: true}))
 }
 
-// receive handles an incoming frame.
-func (m *machine) receive(data []byte) {
-	msg, refusal := decode(data, m.o.Limits.Message)
+// receiveFrame handles an incoming frame.
+func (m *machine) receiveFrame(data []byte) {
+	msg, refusal := decodeEnvelope(data, m.o.Limits.Message)
 	m.arrived = data
 	m.recordArrival(data)
 	if refusal != nil {
-		m.refuse(Message{}, *refusal)
+		m.refuseRequest(Message{}, *refusal)
 	} else {
 		for _, msg := range m.o.Inbound(View{m}, msg) {
-			m.dispatch(msg)
+			m.dispatchMessage(msg)
 		}
 	}
 	m.arrived = nil
-	m.settle(msg)
+	m.endStep(msg)
 }
 
-// dispatch handles one message. It never answers relay messages, so that two parties can't answer each other forever.
-func (m *machine) dispatch(msg Message) {
+// dispatchMessage handles one message. It never answers relay messages, so that two parties can't answer each other
+// forever.
+func (m *machine) dispatchMessage(msg Message) {
 	if kind := msg.Type(); kind == proto.ErrorMessage || kind == proto.RelayJoined {
 		return
 	}
-	refusal := m.o.Policy.Accept(View{m}, msg, accept(msg))
+	refusal := m.o.Policy.Accept(View{m}, msg, checkEnvelope(msg))
 	if refusal == nil {
-		refusal = m.o.Policy.Ready(View{m}, msg, m.ready(msg))
+		refusal = m.o.Policy.Ready(View{m}, msg, m.requireSession(msg))
 	}
 	if refusal == nil {
-		refusal = m.handle(msg)
+		refusal = m.handleMessage(msg)
 	}
 	if refusal != nil {
-		m.refuse(msg, *refusal)
+		m.refuseRequest(msg, *refusal)
 	}
 }
 
-// refuse answers a request with an error.
-func (m *machine) refuse(request Message, r Refusal) {
+// refuseRequest answers a request with an error.
+func (m *machine) refuseRequest(request Message, r Refusal) {
 	msg := wire.Reply(request, proto.ErrorMessage, object{"code": r.Code, "message": r.Text})
-	m.emit(m.o.Policy.Refused(View{m}, request, msg))
+	m.emitMessage(m.o.Policy.Refused(View{m}, request, msg))
 }
 
-// ready requires an active session, except for session.start, which requires that there is none; a tool.call also
-// requires a form.
-func (m *machine) ready(msg Message) *Refusal {
+// requireSession requires an active session, except for session.start, which requires that there is none; a tool.call
+// also requires a form.
+func (m *machine) requireSession(msg Message) *Refusal {
 	active, kind := m.id != "", msg.Type()
 	switch {
 	case kind == proto.SessionStart && active:
@@ -117,124 +118,126 @@ func (m *machine) ready(msg Message) *Refusal {
 		return nil
 	case !active:
 		return &Refusal{proto.SessionNotActive, "no session is active: send session.start first"}
-	case kind == proto.ToolCall && m.booking.name() == "":
+	case kind == proto.ToolCall && m.booking.stageName() == "":
 		return &Refusal{proto.NoActiveSpec, "the booking is done, no form is shown: end the session with session.end"}
 	}
 	return nil
 }
 
-func (m *machine) handle(msg Message) *Refusal {
+func (m *machine) handleMessage(msg Message) *Refusal {
 	switch msg.Type() {
 	case proto.SessionStart:
-		return m.start(msg)
+		return m.startSession(msg)
 	case proto.SnapshotGet:
-		m.snapshot(msg)
+		m.sendSnapshot(msg)
 	case proto.ToolCall:
-		return m.call(msg)
+		return m.handleToolCall(msg)
 	case proto.AgentMessage:
 		return m.agentSays(msg)
 	case proto.SessionEnd:
-		m.end(msg)
+		m.endSession(msg)
 	}
 	return nil
 }
 
-// start begins a session and logs the message that started it (EA-010, EA-031, EA-038).
-func (m *machine) start(msg Message) *Refusal {
-	m.abandon("another session began")
+// startSession begins a session and logs the message that started it (EA-010, EA-031, EA-038).
+func (m *machine) startSession(msg Message) *Refusal {
+	m.abandonSession("another session began")
 	log, err := m.store.Create(m.o.Now())
 	if err != nil {
 		m.o.Logger.Error("no session", "err", err)
 		return &Refusal{proto.ToolExecutionFailed, "the study log can't be opened: a session that isn't logged can't begin"}
 	}
 	m.id, m.journal = log.ID(), journal{log: log}
-	if m.booking.name() == "" { // a faulty host may have kept the booking
+	if m.booking.stageName() == "" { // a faulty host may have kept the booking
 		m.booking = newBooking(m.o.Catalogue, m.o.Now())
 	}
-	m.look()
+	m.rememberStage()
 	m.recordArrival(m.arrived)
-	m.emit(wire.Reply(msg, proto.SessionStarted, object{"sessionId": m.id}))
-	m.update(msg)
+	m.emitMessage(wire.Reply(msg, proto.SessionStarted, object{"sessionId": m.id}))
+	m.sendUpdate(msg)
 	return nil
 }
 
-// snapshot answers with the whole state (EA-041 to EA-045).
-func (m *machine) snapshot(msg Message) {
-	payload := m.state(InSnapshot)
+// sendSnapshot answers with the whole state (EA-041 to EA-045).
+func (m *machine) sendSnapshot(msg Message) {
+	payload := m.currentState(InSnapshot)
 	payload["sessionId"] = m.id
-	m.last = m.draw()
-	m.emit(wire.Reply(msg, proto.SnapshotState, payload))
+	m.last = m.drawState()
+	m.emitMessage(wire.Reply(msg, proto.SnapshotState, payload))
 }
 
-// update sends the state (EA-055 to EA-059) after a message.
-func (m *machine) update(msg Message) {
+// sendUpdate sends the state (EA-055 to EA-059) after a message.
+func (m *machine) sendUpdate(msg Message) {
 	if !m.o.Policy.Updates(View{m}, msg, true) {
 		return
 	}
-	payload := m.state(InUpdate)
+	payload := m.currentState(InUpdate)
 	payload["source"] = proto.SourceHost
-	m.last = m.draw()
-	m.emit(wire.New(proto.StateUpdated, payload))
+	m.last = m.drawState()
+	m.emitMessage(wire.New(proto.StateUpdated, payload))
 }
 
-func (m *machine) state(in Part) object {
-	s := m.o.Policy.State(View{m}, in, m.draw().clone())
+func (m *machine) currentState(in Part) object {
+	s := m.o.Policy.State(View{m}, in, m.drawState().clone())
 	return object{"uiSpec": s.UISpec, "messageHistory": s.MessageHistory, "toolSchema": s.ToolSchema}
 }
 
-// end replies before it closes the log, because the reply is the log's last line (EA-010, EA-011, EA-063 to EA-067).
-func (m *machine) end(msg Message) {
-	m.internal(stateReset, object{"reason": msg.PayloadText("reason")})
+// endSession replies before it closes the log, because the reply is the log's last line (EA-010, EA-011, EA-063 to
+// EA-067).
+func (m *machine) endSession(msg Message) {
+	m.internalError(stateReset, object{"reason": msg.PayloadText("reason")})
 	keep := m.o.Policy.Reset(View{m}, Keep{})
 	name := study // a faulty host may have no log
 	if m.journal.log != nil {
 		name = m.journal.log.Name()
 	}
-	m.emit(wire.Reply(msg, proto.SessionEnded, object{"sessionId": m.id, "logFile": m.o.LogName + name,
+	m.emitMessage(wire.Reply(msg, proto.SessionEnded, object{"sessionId": m.id, "logFile": m.o.LogName + name,
 		"stateReset": true}))
-	m.reset(keep)
+	m.resetState(keep)
 }
 
-// abandon ends the active session without a request. The log records the reason.
-func (m *machine) abandon(why string) {
+// abandonSession ends the active session without a request. The log records the reason.
+func (m *machine) abandonSession(why string) {
 	if m.id == "" {
 		return
 	}
-	m.internal(sessionClosed, object{"reason": why})
-	m.reset(Keep{})
+	m.internalError(sessionClosed, object{"reason": why})
+	m.resetState(Keep{})
 }
 
-// settle ends each step. It ends a session that can't be logged: a study exists for its log (section 6).
-func (m *machine) settle(request Message) {
+// endStep ends each step. It ends a session that can't be logged: a study exists for its log (section 6).
+func (m *machine) endStep(request Message) {
 	if m.journal.log != nil && m.journal.bytes > m.o.Limits.Log {
-		m.abandon("the log is full")
+		m.abandonSession("the log is full")
 	}
 	if m.journal.failed == nil {
 		return
 	}
 	m.o.Logger.Error("session ended", "err", m.journal.failed)
-	m.reset(Keep{})
+	m.resetState(Keep{})
 	m.journal.failed = nil
 	m.out = nil
 	if request != nil {
-		m.refuse(request, Refusal{proto.ToolExecutionFailed, "the study log can't be written: the session has ended"})
+		m.refuseRequest(request,
+			Refusal{proto.ToolExecutionFailed, "the study log can't be written: the session has ended"})
 	}
 }
 
-// emit passes a message to the connection through Outbound.
-func (m *machine) emit(msg Message) { m.o.Outbound(View{m}, msg, m.send) }
+// emitMessage passes a message to the connection through Outbound.
+func (m *machine) emitMessage(msg Message) { m.o.Outbound(View{m}, msg, m.queueMessage) }
 
-func (m *machine) send(msg Message) {
+func (m *machine) queueMessage(msg Message) {
 	if !m.connected {
 		return // an agent that connects later asks for a snapshot (EA-076)
 	}
 	data := wire.Encode(msg)
-	m.record(proto.Out, msg.Type(), msg["payload"])
+	m.logEvent(proto.Out, msg.Type(), msg["payload"])
 	m.out = append(m.out, data)
 }
 
-// sent returns the queued messages and clears the queue.
-func (m *machine) sent() [][]byte {
+// takeQueued returns the queued messages and clears the queue.
+func (m *machine) takeQueued() [][]byte {
 	out := m.out
 	m.out = nil
 	return out
@@ -249,8 +252,9 @@ type drawing struct {
 	schema  []any
 }
 
-// draw returns the state in its generic form. It rebuilds only the changed parts, so the caller must not modify them.
-func (m *machine) draw() State {
+// drawState returns the state in its generic form. It rebuilds only the changed parts, so the caller must not modify
+// them.
+func (m *machine) drawState() State {
 	if m.drawn.booking != m.booking {
 		m.drawn.booking, m.drawn.uiSpec, m.drawn.stale = m.booking, nil, true
 		if spec := m.booking.uiSpec(); spec != nil {
@@ -258,7 +262,7 @@ func (m *machine) draw() State {
 		}
 	}
 	if hook := m.o.Policy.Tools; m.drawn.stale || hook != nil {
-		if tools := m.tools(); m.drawn.schema == nil || !reflect.DeepEqual(tools, m.drawn.tools) {
+		if tools := m.announcedTools(); m.drawn.schema == nil || !reflect.DeepEqual(tools, m.drawn.tools) {
 			m.drawn.tools, m.drawn.schema = tools, []any{}
 			if len(tools) > 0 {
 				m.drawn.schema, _ = wire.Plain(tools).([]any)
@@ -269,9 +273,9 @@ func (m *machine) draw() State {
 	return State{UISpec: m.drawn.uiSpec, MessageHistory: m.chat.entries(), ToolSchema: m.drawn.schema}
 }
 
-// tools returns the announced tools.
-func (m *machine) tools() []proto.Tool {
-	tools := m.booking.toolsAt(m.booking.name(), m.o.Limits.Text)
+// announcedTools returns the announced tools.
+func (m *machine) announcedTools() []proto.Tool {
+	tools := m.booking.toolsAt(m.booking.stageName(), m.o.Limits.Text)
 	if hook := m.o.Policy.Tools; hook != nil {
 		tools = hook(View{m}, tools)
 	}
@@ -279,7 +283,7 @@ func (m *machine) tools() []proto.Tool {
 }
 
 func (s State) clone() State {
-	history, _ := plain(s.MessageHistory).([]any)
-	tools, _ := plain(s.ToolSchema).([]any)
-	return State{UISpec: plain(s.UISpec), MessageHistory: history, ToolSchema: tools}
+	history, _ := plainNumbers(s.MessageHistory).([]any)
+	tools, _ := plainNumbers(s.ToolSchema).([]any)
+	return State{UISpec: plainNumbers(s.UISpec), MessageHistory: history, ToolSchema: tools}
 }

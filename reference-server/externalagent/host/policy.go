@@ -111,13 +111,13 @@ func (v View) Active() bool { return v.m.id != "" }
 func (v View) SessionID() string { return v.m.id }
 
 // Shown returns the stage of the current form; "" if no form is shown.
-func (v View) Shown() string { return v.m.booking.name() }
+func (v View) Shown() string { return v.m.booking.stageName() }
 
 // Stage returns the stage of the form that is or was last shown.
 func (v View) Stage() string { return v.m.stage }
 
 // State returns the current state. It may be changed in place.
-func (v View) State() State { return v.m.draw().clone() }
+func (v View) State() State { return v.m.drawState().clone() }
 
 // Sent returns the state as the last state.updated or snapshot.state carried it. It may be changed in place.
 func (v View) Sent() State { return v.m.last.clone() }
@@ -135,10 +135,10 @@ func (v View) ToolsAt(stage string) []proto.Tool {
 }
 
 // Backend returns the backend data of a stage's items by id. It must not be sent (EA-102).
-func (v View) Backend(stage string) map[string]any { return v.m.booking.backend(stage) }
+func (v View) Backend(stage string) map[string]any { return v.m.booking.backendData(stage) }
 
 // Send sends a message and logs it, bypassing Outbound.
-func (v View) Send(msg Message) { v.m.send(msg) }
+func (v View) Send(msg Message) { v.m.queueMessage(msg) }
 
 // Write logs an event of the session, bypassing Policy.Record.
-func (v View) Write(e Entry) { v.m.write(e) }
+func (v View) Write(e Entry) { v.m.writeLog(e) }

@@ -98,7 +98,7 @@ var decisions = []fault{
 		return code(p.answers()[0]) == proto.SessionNotActive
 	}},
 	{"takes any version", deciding(Policy{Accept: func(_ View, msg Message, _ *Refusal) *Refusal {
-		return accept(msg.With("v", proto.Version))
+		return checkEnvelope(msg.With("v", proto.Version))
 	}}), func(p *party) bool {
 		return p.begun().answers(func() {
 			p.raw(`{"v":"1","type":"snapshot.get","id":"x","payload":{}}`)

@@ -169,8 +169,8 @@ type journal struct {
 	failed error // the first failure
 }
 
-// record logs an event.
-func (m *machine) record(direction, kind string, payload any) {
+// logEvent logs an event.
+func (m *machine) logEvent(direction, kind string, payload any) {
 	if m.journal.log == nil {
 		return
 	}
@@ -180,15 +180,15 @@ func (m *machine) record(direction, kind string, payload any) {
 		"direction": direction, "type": kind, "payload": payload,
 	}
 	for _, e := range m.o.Policy.Record(View{m}, e) {
-		m.write(e)
+		m.writeLog(e)
 	}
 }
 
-func (m *machine) internal(kind string, payload map[string]any) {
-	m.record(proto.Internal, kind, payload)
+func (m *machine) internalError(kind string, payload map[string]any) {
+	m.logEvent(proto.Internal, kind, payload)
 }
 
-func (m *machine) write(e Entry) {
+func (m *machine) writeLog(e Entry) {
 	j := &m.journal
 	if j.log == nil || j.failed != nil {
 		return
@@ -206,12 +206,12 @@ func (m *machine) recordArrival(data []byte) {
 	if m.journal.log == nil || data == nil {
 		return
 	}
-	msg, _ := decode(data, m.o.Limits.Message)
+	msg, _ := decodeEnvelope(data, m.o.Limits.Message)
 	if kind, isString := msg["type"].(string); isString && msg.Payload() != nil {
-		m.record(proto.In, kind, msg["payload"])
+		m.logEvent(proto.In, kind, msg["payload"])
 		return
 	}
-	m.internal(messageInvalid, object{"bytes": len(data)})
+	m.internalError(messageInvalid, object{"bytes": len(data)})
 }
 
 // closeLog completes the log.
@@ -331,34 +331,34 @@ func parseCatalogue(text []byte) (*Catalogue, error) {
 	if err := yamltext.Strict(text, c); err != nil {
 		return nil, fmt.Errorf("parse catalogue: %w", err)
 	}
-	if err := c.check(); err != nil {
+	if err := c.findProblems(); err != nil {
 		return nil, fmt.Errorf("catalogue: %w", err)
 	}
 	return c, nil
 }
 
 func (c *Catalogue) movie(id string) *movie {
-	return find(c.Movies, func(m *movie) bool { return m.ID == id })
+	return firstMatch(c.Movies, func(m *movie) bool { return m.ID == id })
 }
 
 func (c *Catalogue) hall(id string) *hall {
-	return find(c.Halls, func(h *hall) bool { return h.ID == id })
+	return firstMatch(c.Halls, func(h *hall) bool { return h.ID == id })
 }
 
 func (c *Catalogue) theater(id string) *theater {
-	return find(c.Theaters, func(t *theater) bool { return t.ID == id })
+	return firstMatch(c.Theaters, func(t *theater) bool { return t.ID == id })
 }
 
 func (c *Catalogue) ticket(id string) *ticket {
-	return find(c.Tickets, func(t *ticket) bool { return t.ID == id })
+	return firstMatch(c.Tickets, func(t *ticket) bool { return t.ID == id })
 }
 
 func (t *theater) show(movieID string) *show {
-	return find(t.Shows, func(s *show) bool { return s.Movie == movieID })
+	return firstMatch(t.Shows, func(s *show) bool { return s.Movie == movieID })
 }
 
-// find returns the first match; nil if there is none.
-func find[T any](all []T, meant func(*T) bool) *T {
+// firstMatch returns the first match; nil if there is none.
+func firstMatch[T any](all []T, meant func(*T) bool) *T {
 	for i := range all {
 		if meant(&all[i]) {
 			return &all[i]

@@ -67,7 +67,7 @@ func (s *Server) empty(t testing.TB) {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if n, m := len(s.sessions), len(s.all()); n != 0 || m != 0 {
+	if n, m := len(s.sessions), len(s.allConnections()); n != 0 || m != 0 {
 		t.Errorf("%d sessions and %d connections are left", n, m)
 	}
 }
@@ -247,14 +247,14 @@ func (b *bench) left(stay int) {
 	b.t.Helper()
 	deadline := time.After(patience)
 	for tick := time.NewTicker(time.Millisecond); ; {
-		if len(b.server.all()) == stay {
+		if len(b.server.allConnections()) == stay {
 			tick.Stop()
 			return
 		}
 		select {
 		case <-tick.C:
 		case <-deadline:
-			b.t.Fatalf("%d connections, want %d", len(b.server.all()), stay)
+			b.t.Fatalf("%d connections, want %d", len(b.server.allConnections()), stay)
 		}
 	}
 }

@@ -139,7 +139,7 @@ func TestGoodEnvelopes(t *testing.T) {
 
 // judged returns the checks' verdict on a frame.
 func judged(from Party, text string) *Refusal {
-	return right.judge(from, Read(Frame{Data: []byte(text)}))
+	return right.checkEnvelope(from, Read(Frame{Data: []byte(text)}))
 }
 
 // The check fails only by refusing; another parser reads what it accepts in the same way, and each refusal can be put

@@ -10,16 +10,16 @@ import (
 	"parley/reference-server/externalagent/wire"
 )
 
-// receive handles a frame from a party. It waits only for calls of OnAgent and for other writes of the same party.
-func (s *Server) receive(c *conn, f Frame) {
+// receiveFrame handles a frame from a party. It waits only for calls of OnAgent and for other writes of the same party.
+func (s *Server) receiveFrame(c *conn, f Frame) {
 	c.in.Lock()
 	defer c.in.Unlock()
-	for _, f := range s.inbound(c, f) {
-		s.handle(c, Read(f)) // read without the server's lock, so that a large frame does not block other parties
+	for _, f := range s.decodeInbound(c, f) {
+		s.handleEnvelope(c, Read(f)) // read without the server's lock, so that a large frame does not block other parties
 	}
 }
 
-func (s *Server) inbound(c *conn, f Frame) []Frame {
+func (s *Server) decodeInbound(c *conn, f Frame) []Frame {
 	if s.o.Inbound == nil {
 		return []Frame{f}
 	}
@@ -31,59 +31,59 @@ func (s *Server) inbound(c *conn, f Frame) []Frame {
 	return s.o.Inbound(Relay{s}, c.party, f)
 }
 
-func (s *Server) handle(c *conn, e *Envelope) {
-	if s.routed(c, e) {
+func (s *Server) handleEnvelope(c *conn, e *Envelope) {
+	if s.routeLocked(c, e) {
 		return
 	}
-	if why := s.join(c, e); why != nil {
+	if why := s.handleJoin(c, e); why != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.refuse(c, e, *why)
+		s.refuseEnvelope(c, e, *why)
 	}
 }
 
-// routed handles an envelope under one lock; it returns false for a join, which the caller handles.
-func (s *Server) routed(c *conn, e *Envelope) bool {
+// routeLocked handles an envelope under one lock; it returns false for a join, which the caller handles.
+func (s *Server) routeLocked(c *conn, e *Envelope) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c.Over() {
 		return true
 	}
-	why := s.o.Policy.judge(c.party, e)
+	why := s.o.Policy.checkEnvelope(c.party, e)
 	if why == nil && e.Type() == proto.RelayJoin {
 		return false
 	}
 	switch {
 	case why != nil:
 	case c.party.Role == "":
-		why = s.o.Policy.Unjoined(Relay{s}, c.party, e, inactive("send relay.join first"))
+		why = s.o.Policy.Unjoined(Relay{s}, c.party, e, inactiveError("send relay.join first"))
 	default:
-		why = s.route(c, e)
+		why = s.routeEnvelope(c, e)
 	}
 	if why != nil {
-		s.refuse(c, e, *why)
+		s.refuseEnvelope(c, e, *why)
 	}
 	return true
 }
 
-// route passes an envelope on. The caller holds the lock.
-func (s *Server) route(from *conn, e *Envelope) *Refusal {
+// routeEnvelope passes an envelope on. The caller holds the lock.
+func (s *Server) routeEnvelope(from *conn, e *Envelope) *Refusal {
 	ses := s.sessions[from.party.Session]
-	to := s.o.Policy.Recipients(Relay{s}, from.party, e, s.recipients(from, e))
+	to := s.o.Policy.Recipients(Relay{s}, from.party, e, s.recipientsOf(from, e))
 	if from.party.Role == proto.AgentRole {
 		if len(to) == 0 && ses.host == nil {
 			return s.o.Policy.HostAbsent(Relay{s}, from.party, e,
-				inactive("the relay session has no host: try again when one has joined"))
+				inactiveError("the relay session has no host: try again when one has joined"))
 		}
 		if q := requestOf(from, e); q.Identified && len(to) > 0 {
-			ses.note(q, s.o.Limits)
+			ses.noteRequest(q, s.o.Limits)
 		}
 	} else if id, isAnswer := e.ReplyTo(); isAnswer && ses != nil {
-		ses.answered(id, e.Type(), to)
+		ses.removeAnswered(id, e.Type(), to)
 	}
 	for _, p := range to {
-		if c := s.conn(p.Conn); c != nil {
-			s.emit(from, c, s.o.Policy.Pass(from.party, p, e, e.Raw))
+		if c := s.findConnection(p.Conn); c != nil {
+			s.emitFrame(from, c, s.o.Policy.Pass(from.party, p, e, e.Raw))
 		}
 	}
 	return nil
@@ -95,19 +95,19 @@ func requestOf(c *conn, e *Envelope) Request {
 	return Request{Conn: c.party.Conn, ID: id, Identified: identified, Type: e.Type()}
 }
 
-// refuse answers an envelope with an error. The connection stays open, since its next envelope may be valid. The
-// caller holds the lock.
-func (s *Server) refuse(c *conn, e *Envelope, why Refusal) {
+// refuseEnvelope answers an envelope with an error. The connection stays open, since its next envelope may be valid.
+// The caller holds the lock.
+func (s *Server) refuseEnvelope(c *conn, e *Envelope, why Refusal) {
 	s.sendError(c, requestOf(c, e), why)
 	if bye := s.o.Policy.Ends(c.party, e, nil); bye != nil {
-		c.finish(*bye)
+		c.closeAfterQueue(*bye)
 	}
 }
 
 // sendError sends an error. The caller holds the lock.
 func (s *Server) sendError(c *conn, about Request, why Refusal) {
 	if msg := s.o.Policy.Error(c.party, about, why, errorMessage(about, why)); msg != nil {
-		s.emit(nil, c, wire.Encode(msg))
+		s.emitFrame(nil, c, wire.Encode(msg))
 	}
 }
 
@@ -153,8 +153,8 @@ var checks = []struct {
 	}},
 }
 
-// judge runs the checks on an envelope.
-func (p Policy) judge(from Party, e *Envelope) *Refusal {
+// checkEnvelope runs the checks on an envelope.
+func (p Policy) checkEnvelope(from Party, e *Envelope) *Refusal {
 	for _, check := range checks {
 		if why := p.Check(check.name, from, e, check.judge(from, e)); why != nil {
 			return why
@@ -186,15 +186,15 @@ func optionalText(name string) func(Party, *Envelope) *Refusal {
 	}
 }
 
-func invalid(text string) *Refusal { return &Refusal{proto.InvalidMessage, text} }
+func invalidError(text string) *Refusal { return &Refusal{proto.InvalidMessage, text} }
 
-func inactive(text string) *Refusal { return &Refusal{proto.SessionNotActive, text} }
+func inactiveError(text string) *Refusal { return &Refusal{proto.SessionNotActive, text} }
 
 func when(wrong bool, text string) *Refusal {
 	if !wrong {
 		return nil
 	}
-	return invalid(text)
+	return invalidError(text)
 }
 
 // Message is an envelope that the relay itself sends.
@@ -209,16 +209,16 @@ const MaxSessionID = 200
 // readJoin requires an id, a role and a sessionId.
 func readJoin(e *Envelope) (proto.Join, *Refusal) {
 	if _, identified := e.ID(); !identified {
-		return proto.Join{}, invalid("relay.join needs id: send a string, which relay.joined repeats as replyTo")
+		return proto.Join{}, invalidError("relay.join needs id: send a string, which relay.joined repeats as replyTo")
 	}
 	payload := e.Payload()
 	role, ok := payload.Text("role")
 	if !ok || sideOf(role) == "" {
-		return proto.Join{}, invalid(`relay.join needs payload.role: send "agent", "host" or "frontend"`)
+		return proto.Join{}, invalidError(`relay.join needs payload.role: send "agent", "host" or "frontend"`)
 	}
 	session, ok := payload.Text("sessionId")
 	if !ok || session == "" || len(session) > MaxSessionID {
-		return proto.Join{}, invalid(fmt.Sprintf("relay.join needs payload.sessionId: send a string of 1 to %d bytes",
+		return proto.Join{}, invalidError(fmt.Sprintf("relay.join needs payload.sessionId: send a string of 1 to %d bytes",
 			MaxSessionID))
 	}
 	return proto.Join{Role: role, SessionID: session}, nil
@@ -241,9 +241,9 @@ func joinedMessage(e *Envelope, j proto.Join) Message {
 	return wire.New(proto.RelayJoined, map[string]any{"role": j.Role, "sessionId": j.SessionID}).With("replyTo", id)
 }
 
-// recipients returns who gets an envelope. An agent's envelope goes to the host of its session. A host's reply goes
+// recipientsOf returns who gets an envelope. An agent's envelope goes to the host of its session. A host's reply goes
 // to the agent that asked; if no request is known, or the envelope is not a reply, it goes to all agents.
-func (s *Server) recipients(from *conn, e *Envelope) []Party {
+func (s *Server) recipientsOf(from *conn, e *Envelope) []Party {
 	ses := s.sessions[from.party.Session]
 	if from.party.Role == proto.AgentRole {
 		if ses.host == nil {

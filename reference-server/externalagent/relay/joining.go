@@ -15,18 +15,18 @@ import (
 	"parley/reference-server/externalagent/wire"
 )
 
-// join handles a relay.join and answers it, except for Attach. The caller sends the refusal.
-func (s *Server) join(c *conn, e *Envelope) *Refusal {
-	j, ses, why := s.enter(c, e)
+// handleJoin handles a relay.join and answers it, except for Attach. The caller sends the refusal.
+func (s *Server) handleJoin(c *conn, e *Envelope) *Refusal {
+	j, ses, why := s.enterSession(c, e)
 	if why != nil || ses == nil {
 		return why
 	}
 	return s.joinAgent(c, ses, e, j)
 }
 
-// enter does the part of a join before the gate. For an agent it returns the session whose gate to wait at; the
+// enterSession does the part of a join before the gate. For an agent it returns the session whose gate to wait at; the
 // caller releases it.
-func (s *Server) enter(c *conn, e *Envelope) (proto.Join, *session, *Refusal) {
+func (s *Server) enterSession(c *conn, e *Envelope) (proto.Join, *session, *Refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	j, why := readJoin(e)
@@ -36,12 +36,12 @@ func (s *Server) enter(c *conn, e *Envelope) (proto.Join, *session, *Refusal) {
 	key, side := s.o.Policy.Key(j.SessionID), sideOf(j.Role)
 	switch {
 	case c.party.Role == side && c.party.Session == key: // a party that missed the reply may join again
-		s.welcome(c, e, j)
+		s.answerJoin(c, e, j)
 		return j, nil, nil
 	case c.party.Role != "":
-		return j, nil, invalid("this connection has joined with another role or session: open another connection")
+		return j, nil, invalidError("this connection has joined with another role or session: open another connection")
 	case c.gone:
-		return j, nil, left()
+		return j, nil, leftRefusal()
 	}
 	ses, why := s.sessionOf(key, j.SessionID)
 	switch {
@@ -56,18 +56,18 @@ func (s *Server) enter(c *conn, e *Envelope) (proto.Join, *session, *Refusal) {
 	return j, ses, nil
 }
 
-// welcome answers a join. The caller holds the lock while it makes the party a member of the session, so that this
+// answerJoin answers a join. The caller holds the lock while it makes the party a member of the session, so that this
 // reply comes first.
-func (s *Server) welcome(c *conn, e *Envelope, j proto.Join) {
+func (s *Server) answerJoin(c *conn, e *Envelope, j proto.Join) {
 	if msg := s.o.Policy.Joined(Relay{s}, c.party, j, joinedMessage(e, j)); msg != nil {
-		s.emit(nil, c, wire.Encode(msg))
+		s.emitFrame(nil, c, wire.Encode(msg))
 	}
 }
 
 // welcomeFirst answers a party's first join; an attached party gets no message.
 func (s *Server) welcomeFirst(c *conn, e *Envelope, j proto.Join) {
 	if !c.party.Attached {
-		s.welcome(c, e, j)
+		s.answerJoin(c, e, j)
 	}
 }
 
@@ -75,8 +75,8 @@ func (s *Server) welcomeFirst(c *conn, e *Envelope, j proto.Join) {
 func (s *Server) joinHost(c *conn, ses *session) {
 	c.party.Role, c.party.Session = proto.HostRole, ses.key
 	if old := ses.host; old != nil {
-		s.hostless(ses)
-		old.finish(websocket.CloseError{Code: Replaced, Reason: "another host has joined the relay session"})
+		s.removeHost(ses)
+		old.closeAfterQueue(websocket.CloseError{Code: Replaced, Reason: "another host has joined the relay session"})
 	}
 	ses.host = c
 }
@@ -86,11 +86,11 @@ func (s *Server) joinAgent(c *conn, ses *session, e *Envelope, j proto.Join) *Re
 	select {
 	case ses.gate <- struct{}{}:
 	case <-c.Context().Done():
-		s.release(ses, false)
-		return left()
+		s.releaseSession(ses, false)
+		return leftRefusal()
 	}
-	defer s.release(ses, true)
-	why, ask := s.admit(ses)
+	defer s.releaseSession(ses, true)
+	why, ask := s.admitAgent(ses)
 	if why != nil {
 		return why
 	}
@@ -100,7 +100,7 @@ func (s *Server) joinAgent(c *conn, ses *session, e *Envelope, j proto.Join) *Re
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c.gone {
-		return left()
+		return leftRefusal()
 	}
 	c.party.Role, c.party.Session = proto.AgentRole, ses.key
 	ses.agents = append(ses.agents, c)
@@ -109,36 +109,36 @@ func (s *Server) joinAgent(c *conn, ses *session, e *Envelope, j proto.Join) *Re
 	return nil
 }
 
-// admit reports whether there is room for an agent, and whether to ask for a host.
-func (s *Server) admit(ses *session) (why *Refusal, ask bool) {
+// admitAgent reports whether there is room for an agent, and whether to ask for a host.
+func (s *Server) admitAgent(ses *session) (why *Refusal, ask bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(ses.agents) >= s.o.Limits.Agents {
-		return inactive("the relay session has no room for another agent"), false
+		return inactiveError("the relay session has no room for another agent"), false
 	}
 	ask = ses.host == nil && !ses.asked && s.o.OnAgent != nil
 	ses.asked = ses.asked || ask
 	return nil, ask
 }
 
-// left returns the refusal for a party that left while joining; it never arrives.
-func left() *Refusal { return inactive(connection.ErrEnded.Error()) }
+// leftRefusal returns the refusal for a party that left while joining; it never arrives.
+func leftRefusal() *Refusal { return inactiveError(connection.ErrEnded.Error()) }
 
-// leave removes a connection that has ended. It returns when all parties have been told and OnEmpty has returned; a
-// second call waits for the first.
-func (s *Server) leave(c *conn) {
+// removeConnection removes a connection that has ended. It returns when all parties have been told and OnEmpty has
+// returned; a second call waits for the first.
+func (s *Server) removeConnection(c *conn) {
 	c.leaving.Do(func() {
 		defer s.open.Done()
 		c.End(connection.ErrEnded)
-		if ses := s.depart(c); ses != nil {
+		if ses := s.removeEverywhere(c); ses != nil {
 			s.callEmpty(ses)
 		}
 	})
 }
 
-// depart removes a connection everywhere. If its session has lost its last agent, it returns the session, which the
-// caller releases.
-func (s *Server) depart(c *conn) *session {
+// removeEverywhere removes a connection everywhere. If its session has lost its last agent, it returns the session,
+// which the caller releases.
+func (s *Server) removeEverywhere(c *conn) *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c.gone = true
@@ -149,9 +149,9 @@ func (s *Server) depart(c *conn) *session {
 	if ses == nil {
 		return nil
 	}
-	defer s.prune(ses)
+	defer s.pruneSession(ses)
 	if ses.host == c {
-		s.hostless(ses)
+		s.removeHost(ses)
 	}
 	if c.party.Role != proto.AgentRole {
 		return nil
@@ -165,15 +165,15 @@ func (s *Server) depart(c *conn) *session {
 	return ses
 }
 
-// hostless removes the host from a session and refuses the requests that it has not answered. An agent.message is for
+// removeHost removes the host from a session and refuses the requests that it has not answered. An agent.message is for
 // display only (EA-008) and has already been displayed. The caller holds the lock.
-func (s *Server) hostless(ses *session) {
+func (s *Server) removeHost(ses *session) {
 	ses.host, ses.asked = nil, false
 	requests := ses.requests
 	ses.requests = nil
 	for _, q := range requests {
-		if c := s.conn(q.Conn); c != nil && q.Type != proto.AgentMessage {
-			s.sendError(c, q, *inactive("the host has left the relay session before it answered"))
+		if c := s.findConnection(q.Conn); c != nil && q.Type != proto.AgentMessage {
+			s.sendError(c, q, *inactiveError("the host has left the relay session before it answered"))
 		}
 	}
 }
@@ -181,7 +181,7 @@ func (s *Server) hostless(ses *session) {
 // callEmpty calls OnEmpty, unless an agent has joined meanwhile or it was already called.
 func (s *Server) callEmpty(ses *session) {
 	ses.gate <- struct{}{}
-	defer s.release(ses, true)
+	defer s.releaseSession(ses, true)
 	s.mu.Lock()
 	empty := ses.occupied && len(ses.agents) == 0
 	if empty {
@@ -219,22 +219,22 @@ func (s *Server) Attach(session, role string) (Conn, error) {
 		return nil, fmt.Errorf("attach to the relay: %s: %s", proto.InvalidMessage, faultTexts[NotUTF8])
 	}
 	c := newConn(context.Background(), true, s.o.Limits)
-	if err := s.connect(c); err != nil {
+	if err := s.registerConnection(c); err != nil {
 		c.End(err)
 		return nil, fmt.Errorf("attach to the relay: %w", err)
 	}
 	// No goroutine reads for an attached party, so this detects its end.
-	context.AfterFunc(c.Context(), func() { s.leave(c) })
+	context.AfterFunc(c.Context(), func() { s.removeConnection(c) })
 	join := wire.New(proto.RelayJoin, map[string]any{"role": role, "sessionId": session}).With("id", "attach")
 	e := Read(Frame{Data: wire.Encode(join)})
 	s.mu.Lock()
-	why := s.o.Policy.judge(c.party, e)
+	why := s.o.Policy.checkEnvelope(c.party, e)
 	s.mu.Unlock()
 	if why == nil {
-		why = s.join(c, e)
+		why = s.handleJoin(c, e)
 	}
 	if why != nil {
-		s.leave(c)
+		s.removeConnection(c)
 		return nil, fmt.Errorf("attach to the relay: %s: %s", why.Code, why.Text)
 	}
 	return attached{s, c}, nil
@@ -256,17 +256,17 @@ func (a attached) Write(ctx context.Context, frame []byte) error {
 		return err
 	}
 	if int64(len(frame)) > a.s.o.Limits.Frame {
-		a.c.finish(websocket.CloseError{Code: websocket.StatusMessageTooBig, Reason: "the frame is too large"})
+		a.c.closeAfterQueue(websocket.CloseError{Code: websocket.StatusMessageTooBig, Reason: "the frame is too large"})
 	}
 	if a.c.Over() {
 		return context.Cause(a.c.Context())
 	}
-	a.s.receive(a.c, Frame{Data: bytes.Clone(frame)})
+	a.s.receiveFrame(a.c, Frame{Data: bytes.Clone(frame)})
 	return nil
 }
 
 func (a attached) Close() error {
 	a.c.End(net.ErrClosed)
-	a.s.leave(a.c)
+	a.s.removeConnection(a.c)
 	return nil
 }

@@ -42,7 +42,7 @@ func TestSlowReader(t *testing.T) {
 			b := start(t, Options{Limits: limits})
 			host, slow, agent := b.join("host", "s"), b.join("agent", "s"), b.join("agent", "s")
 			frame := sized(64 << 10)
-			for n := 0; len(b.server.all()) == 3; n++ {
+			for n := 0; len(b.server.allConnections()) == 3; n++ {
 				host.send(frame)
 				agent.want(frame)
 			}
@@ -166,5 +166,5 @@ func TestLeavesWhileJoining(t *testing.T) {
 func (s *Server) waiting(t *testing.T, n int) []*conn {
 	t.Helper()
 	(&bench{t: t, server: s}).left(n)
-	return s.all()
+	return s.allConnections()
 }

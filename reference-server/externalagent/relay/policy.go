@@ -80,7 +80,7 @@ type Refusal struct{ Code, Text string }
 type Relay struct{ s *Server }
 
 // Parties returns all connections, joined or not, oldest first.
-func (r Relay) Parties() []Party { return parties(r.s.all()) }
+func (r Relay) Parties() []Party { return parties(r.s.allConnections()) }
 
 // Host returns the host of a relay session.
 func (r Relay) Host(session string) (Party, bool) {
@@ -99,12 +99,12 @@ func (r Relay) Agents(session string) []Party {
 }
 
 // Send sends a text frame on a connection, bypassing Outbound.
-func (r Relay) Send(conn int, frame []byte) { r.s.send(conn, frame) }
+func (r Relay) Send(conn int, frame []byte) { r.s.queueFrame(conn, frame) }
 
 // End closes a connection after its queued frames.
 func (r Relay) End(conn int, bye websocket.CloseError) {
-	if c := r.s.conn(conn); c != nil {
-		c.finish(bye)
+	if c := r.s.findConnection(conn); c != nil {
+		c.closeAfterQueue(bye)
 	}
 }
 

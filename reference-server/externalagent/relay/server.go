@@ -107,7 +107,7 @@ func (s *Server) Close(ctx context.Context) error {
 	case <-s.closed:
 		return nil
 	case <-ctx.Done():
-		for _, c := range s.all() {
+		for _, c := range s.allConnections() {
 			c.End(errEnding)
 		}
 		return fmt.Errorf("close the relay: %w", ctx.Err())
@@ -118,15 +118,15 @@ func (s *Server) close() {
 	defer close(s.closed)
 	s.mu.Lock()
 	s.ending = true
-	for _, c := range s.all() {
-		c.finish(websocket.CloseError{Code: websocket.StatusGoingAway, Reason: errEnding.Error()})
+	for _, c := range s.allConnections() {
+		c.closeAfterQueue(websocket.CloseError{Code: websocket.StatusGoingAway, Reason: errEnding.Error()})
 	}
 	s.mu.Unlock()
 	s.open.Wait()
 }
 
-// connect registers a connection and numbers it.
-func (s *Server) connect(c *conn) error {
+// registerConnection registers a connection and numbers it.
+func (s *Server) registerConnection(c *conn) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -143,8 +143,8 @@ func (s *Server) connect(c *conn) error {
 	return nil
 }
 
-// conn returns the connection with a number; nil once it has left.
-func (s *Server) conn(number int) *conn {
+// findConnection returns the connection with a number; nil once it has left.
+func (s *Server) findConnection(number int) *conn {
 	c, ok := s.conns.Load(number)
 	if !ok {
 		return nil
@@ -152,8 +152,8 @@ func (s *Server) conn(number int) *conn {
 	return c.(*conn)
 }
 
-// all returns the connections, oldest first.
-func (s *Server) all() (conns []*conn) {
+// allConnections returns the connections, oldest first.
+func (s *Server) allConnections() (conns []*conn) {
 	s.conns.Range(func(_, c any) bool {
 		conns = append(conns, c.(*conn))
 		return true
@@ -162,9 +162,9 @@ func (s *Server) all() (conns []*conn) {
 	return conns
 }
 
-// emit passes a frame to a connection through Outbound. The caller holds the lock, so that each connection gets
+// emitFrame passes a frame to a connection through Outbound. The caller holds the lock, so that each connection gets
 // frames in the order of the changes. from is nil for the relay's own messages.
-func (s *Server) emit(from, to *conn, frame []byte) {
+func (s *Server) emitFrame(from, to *conn, frame []byte) {
 	if s.o.Outbound == nil {
 		to.Push(frame)
 		return
@@ -173,11 +173,11 @@ func (s *Server) emit(from, to *conn, frame []byte) {
 	if from != nil {
 		sender = from.party
 	}
-	s.o.Outbound(Relay{s}, sender, to.party, frame, s.send)
+	s.o.Outbound(Relay{s}, sender, to.party, frame, s.queueFrame)
 }
 
-func (s *Server) send(number int, frame []byte) {
-	if c := s.conn(number); c != nil {
+func (s *Server) queueFrame(number int, frame []byte) {
+	if c := s.findConnection(number); c != nil {
 		c.Push(frame)
 	}
 }
@@ -273,9 +273,9 @@ func newConn(ctx context.Context, attached bool, l Limits) *conn {
 	return &conn{Outbox: out, party: Party{Attached: attached}}
 }
 
-// finish closes the connection after the queued frames; only the first call counts. An attached party leaves at once,
-// because it has no frames in transit.
-func (c *conn) finish(bye websocket.CloseError) {
+// closeAfterQueue closes the connection after the queued frames; only the first call counts. An attached party leaves
+// at once, because it has no frames in transit.
+func (c *conn) closeAfterQueue(bye websocket.CloseError) {
 	c.Finish(bye)
 	if c.party.Attached {
 		c.End(bye)
@@ -286,17 +286,17 @@ func (c *conn) finish(bye websocket.CloseError) {
 // frames.
 func (s *Server) serveWebSocket(w http.ResponseWriter, r *http.Request) {
 	c := newConn(context.WithoutCancel(r.Context()), false, s.o.Limits)
-	if err := s.connect(c); err != nil {
+	if err := s.registerConnection(c); err != nil {
 		c.End(err)
 		web.Refuse(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
-	defer s.leave(c)
+	defer s.removeConnection(c)
 	l := s.o.Limits
 	c.Serve(w, r, connection.WebSocket{
 		Message: l.Frame, Write: l.Write, Close: l.Close,
 		Receive: func(kind websocket.MessageType, data []byte) {
-			s.receive(c, Frame{Data: data, Binary: kind == websocket.MessageBinary})
+			s.receiveFrame(c, Frame{Data: data, Binary: kind == websocket.MessageBinary})
 		},
 	})
 }

@@ -35,33 +35,33 @@ func (s *Server) sessionOf(key, name string) (*session, *Refusal) {
 		return ses, nil
 	}
 	if len(s.sessions) >= s.o.Limits.Sessions {
-		return nil, inactive("no room for another relay session: try again later")
+		return nil, inactiveError("no room for another relay session: try again later")
 	}
 	ses := &session{key: key, name: name, gate: make(chan struct{}, 1)}
 	s.sessions[key] = ses
 	return ses, nil
 }
 
-// prune removes an empty session. The caller holds the lock.
-func (s *Server) prune(ses *session) {
+// pruneSession removes an empty session. The caller holds the lock.
+func (s *Server) pruneSession(ses *session) {
 	if ses.host == nil && len(ses.agents) == 0 && ses.uses == 0 {
 		delete(s.sessions, ses.key)
 	}
 }
 
-// release releases the session and, if held, its gate.
-func (s *Server) release(ses *session, held bool) {
+// releaseSession releases the session and, if held, its gate.
+func (s *Server) releaseSession(ses *session, held bool) {
 	if held {
 		<-ses.gate
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ses.uses--
-	s.prune(ses)
+	s.pruneSession(ses)
 }
 
-// note records a forwarded request, and drops the agent's oldest ones if there are too many.
-func (ses *session) note(q Request, limits Limits) {
+// noteRequest records a forwarded request, and drops the agent's oldest ones if there are too many.
+func (ses *session) noteRequest(q Request, limits Limits) {
 	ses.requests = append(ses.requests, q)
 	count, bytes := 0, 0
 	for i := len(ses.requests) - 1; i >= 0; i-- {
@@ -76,8 +76,8 @@ func (ses *session) note(q Request, limits Limits) {
 	}
 }
 
-// answered removes the request that an envelope to these agents answers.
-func (ses *session) answered(id, kind string, to []Party) {
+// removeAnswered removes the request that an envelope to these agents answers.
+func (ses *session) removeAnswered(id, kind string, to []Party) {
 	var own []int // indexes of these agents' requests
 	var theirs []Request
 	for i, q := range ses.requests {

@@ -37,12 +37,12 @@ API answers conversations; its API key, if it needs one, is read from ` + modelK
 		f.StringVar(&o.Model, "model", "", "`NAME` of the model that is asked for where a chat names none (default default)")
 		at := f.String("model-url", "",
 			"base `URL` of the OpenAI-compatible API that answers (default the model of the suite)")
-		return launch.Serving{Make: func(p launch.Place) (launch.Handler, error) { return served(o, *at, p) }}
+		return launch.Serving{Make: func(p launch.Place) (launch.Handler, error) { return makeServed(o, *at, p) }}
 	},
 }
 
-// served makes the server for `parley serve`.
-func served(o sessionchat.Options, modelURL string, at launch.Place) (launch.Handler, error) {
+// makeServed makes the server for `parley serve`.
+func makeServed(o sessionchat.Options, modelURL string, at launch.Place) (launch.Handler, error) {
 	if o.Idle < 0 {
 		return nil, launch.Usagef("--idle: %v is not positive (write it like 30s or 10m)", o.Idle)
 	}
@@ -54,9 +54,9 @@ func served(o sessionchat.Options, modelURL string, at launch.Place) (launch.Han
 		o.Backend = openai.New(modelURL, os.Getenv(modelKey))
 	}
 	if o.Backend == nil {
-		o.Inbound = heard(at.Log)
+		o.Inbound = logDirective(at.Log)
 	}
-	o.AllowOrigins, o.Logger, o.Policy, o.Outbound = at.AllowOrigins, at.Log, welcoming(at.Log), told(at.Log)
+	o.AllowOrigins, o.Logger, o.Policy, o.Outbound = at.AllowOrigins, at.Log, loggingPolicy(at.Log), logTurn(at.Log)
 	h, err := sessionchat.New(o)
 	if err != nil {
 		return nil, launch.Usagef("--db: %v", err)
@@ -64,16 +64,16 @@ func served(o sessionchat.Options, modelURL string, at launch.Place) (launch.Han
 	return h, nil
 }
 
-// welcoming is the correct policy with logging of connections. It runs under the server's lock.
-func welcoming(log *slog.Logger) sessionchat.Policy {
+// loggingPolicy is the correct policy with logging of connections. It runs under the server's lock.
+func loggingPolicy(log *slog.Logger) sessionchat.Policy {
 	return sessionchat.Policy{OnConnect: func(_ sessionchat.Manager, c sessionchat.ConnInfo) []sessionchat.Message {
 		log.Info("connected", "conn", c.ID, "transport", "ws")
 		return nil
 	}}
 }
 
-// heard logs what a client has probably meant as a directive to the suite's model.
-func heard(log *slog.Logger) sessionchat.Inbound {
+// logDirective logs what a client has probably meant as a directive to the suite's model.
+func logDirective(log *slog.Logger) sessionchat.Inbound {
 	return func(_ sessionchat.Manager, from sessionchat.ConnInfo, msg sessionchat.Message) []sessionchat.Message {
 		content, _ := msg["content"].(string)
 		launch.LogMalformed(log, from.ID, content)
@@ -81,8 +81,8 @@ func heard(log *slog.Logger) sessionchat.Inbound {
 	}
 }
 
-// told logs the beginning and end of turns, but no contents. It runs under the server's lock.
-func told(log *slog.Logger) sessionchat.Outbound {
+// logTurn logs the beginning and end of turns, but no contents. It runs under the server's lock.
+func logTurn(log *slog.Logger) sessionchat.Outbound {
 	type sender = func(connID string, msg sessionchat.Message)
 	return func(_ sessionchat.Manager, to sessionchat.ConnInfo, msg sessionchat.Message, send sender) {
 		session := []any{"conn", to.ID}

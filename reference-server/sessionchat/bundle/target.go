@@ -34,22 +34,22 @@ var Target = launch.Target{
 	Types:    []string{"/message_type", "/type"},
 	Roles: []launch.Role{{
 		Name:        target.Server,
-		Profile:     profile + resting(idle),
-		Faulty:      resting(mutantIdle),
+		Profile:     profile + idleLimits(idle),
+		Faulty:      idleLimits(mutantIdle),
 		Mutants:     mutants.All,
 		LoadMutants: mutants.Load,
 		Models:      true,
-		Make:        made,
+		Make:        makeServer,
 		Restarts:    true,
 		Serve:       service,
 	}},
 }
 
-// resting returns the part of a profile that says how long sessions stay in memory.
-func resting(d time.Duration) string { return fmt.Sprintf("session-chat: {idle: %v}\n", d) }
+// idleLimits returns the part of a profile that says how long sessions stay in memory.
+func idleLimits(d time.Duration) string { return fmt.Sprintf("session-chat: {idle: %v}\n", d) }
 
-// made makes the correct server, or one with a fault.
-func made(o launch.Options) (launch.Handler, error) {
+// makeServer makes the correct server, or one with a fault.
+func makeServer(o launch.Options) (launch.Handler, error) {
 	// Only the turn itself may take time.
 	so := sessionchat.Options{Idle: idle, Limits: sessionchat.Limits{Store: launch.Unhurried, Write: launch.Unhurried,
 		Connections: o.Connections, Sessions: 2 * o.Connections}}

@@ -41,21 +41,22 @@ stdout is one JSON message, and it exits at the end of its stdin.`,
 			"`DURATION` after which a CANCEL_ACK counts as missing, in the same way (default 10s)")
 		return launch.Serving{
 			Make: func(at launch.Place) (launch.Handler, error) {
-				o, err := served(o, at)
+				o, err := servedOptions(o, at)
 				if err != nil {
 					return nil, err
 				}
 				return sessionruntime.NewServer(o)
 			},
-			Run:    func(ctx context.Context, at launch.Place) error { return speak(ctx, o, at) },
+			Run:    func(ctx context.Context, at launch.Place) error { return runOnStdio(ctx, o, at) },
 			Speaks: func() bool { return *stdio },
 		}
 	},
 }
 
-// speak runs the orchestrator on the process's stdin and stdout until they or ctx end. stdout carries only messages.
-func speak(ctx context.Context, o sessionruntime.Options, at launch.Place) error {
-	o, err := served(o, at)
+// runOnStdio runs the orchestrator on the process's stdin and stdout until they or ctx end. stdout carries only
+// messages.
+func runOnStdio(ctx context.Context, o sessionruntime.Options, at launch.Place) error {
+	o, err := servedOptions(o, at)
 	if err != nil {
 		return err
 	}
@@ -67,8 +68,8 @@ func speak(ctx context.Context, o sessionruntime.Options, at launch.Place) error
 	return err
 }
 
-// served returns the options of the orchestrator for `parley serve`.
-func served(o sessionruntime.Options, at launch.Place) (sessionruntime.Options, error) {
+// servedOptions returns the options of the orchestrator for `parley serve`.
+func servedOptions(o sessionruntime.Options, at launch.Place) (sessionruntime.Options, error) {
 	for _, f := range []struct {
 		name  string
 		limit time.Duration
@@ -77,12 +78,12 @@ func served(o sessionruntime.Options, at launch.Place) (sessionruntime.Options, 
 			return o, launch.Usagef("%s: %v is not positive (write it like 500ms or 10s)", f.name, f.limit)
 		}
 	}
-	o.AllowOrigins, o.Logger, o.Seams = at.AllowOrigins, at.Log, told(at.Log)
+	o.AllowOrigins, o.Logger, o.Seams = at.AllowOrigins, at.Log, logPublished(at.Log)
 	return o, nil
 }
 
-// told logs connected buses, the sessions set up on each, and the results of their turns, but no contents.
-func told(log *slog.Logger) func() sessionruntime.Seams {
+// logPublished logs connected buses, the sessions set up on each, and the results of their turns, but no contents.
+func logPublished(log *slog.Logger) func() sessionruntime.Seams {
 	var buses atomic.Int64
 	return func() sessionruntime.Seams {
 		log := log.With("bus", buses.Add(1))

@@ -30,7 +30,7 @@ var Target = launch.Target{
 		LoadMutants: mutants.Load,
 		Renews:      true,
 		Make: func(o launch.Options) (launch.Handler, error) {
-			so, err := options(o.Fault)
+			so, err := faultOptions(o.Fault)
 			if err != nil {
 				return nil, err
 			}
@@ -38,7 +38,7 @@ var Target = launch.Target{
 			return sessionruntime.NewServer(so)
 		},
 		Speak: func(ctx context.Context, o launch.Options, in io.Reader, out io.Writer) error {
-			so, err := options(o.Fault)
+			so, err := faultOptions(o.Fault)
 			if err != nil {
 				return err
 			}
@@ -48,8 +48,8 @@ var Target = launch.Target{
 	}},
 }
 
-// options returns the options of the correct orchestrator, or of one with the fault.
-func options(fault string) (sessionruntime.Options, error) {
+// faultOptions returns the options of the correct orchestrator, or of one with the fault.
+func faultOptions(fault string) (sessionruntime.Options, error) {
 	o := sessionruntime.Options{Limits: sessionruntime.Limits{Write: launch.Unhurried}}
 	if fault == "" {
 		return o, nil

@@ -11,20 +11,20 @@ import (
 
 // switchTo handles a SWITCH_AGENT from the frontend. A switch to the active agent changes and publishes nothing.
 func (m *Machine) switchTo(msg proto.Message) {
-	agent := text(msg, "to")
+	agent := memberText(msg, "to")
 	if agent == "" {
 		agent = agentOf(msg)
 	}
 	if agent == "" {
-		m.refuse(msg, &Refusal{proto.BadMessage, "SWITCH_AGENT requires payload.to, the id of an agent"})
+		m.publishRefusal(msg, &Refusal{proto.BadMessage, "SWITCH_AGENT requires payload.to, the id of an agent"})
 		return
 	}
 	if r := m.o.Policy.Member(m, agent); r != nil {
-		m.refuse(msg, r)
+		m.publishRefusal(msg, r)
 		return
 	}
 	j := &job{msg: msg, agent: agent, trigger: proto.SwitchAgent, reason: reasonOf(msg)}
-	m.run(j, m.o.Policy.Switch(m, agent, msg))
+	m.runProgram(j, m.o.Policy.Switch(m, agent, msg))
 }
 
 // tellSwitch publishes a change of the active agent (3). "from" and "to" are null if there is no agent.
@@ -39,42 +39,42 @@ func (m *Machine) publishSwitch(j *job, from, to string) {
 	ids := idsOf(j.msg)
 	switch {
 	case j.t != nil:
-		ids = j.t.ids()
+		ids = j.t.turnIDs()
 	case j.tx != nil:
-		ids = j.tx.ids()
+		ids = j.tx.requestIDs()
 	}
 	out := m.New(proto.Control, proto.SwitchAgent, proto.ToSystem, "", object{
 		"from": orNull(from), "to": orNull(to), "reason": cmp.Or(j.reason, "the user asked for it"), "trigger": j.trigger,
 	}, ids)
 	out.Metadata[proto.Visibility] = "both" // the frontend must see it, too (RT-006, RT-167)
-	m.emit(out)
+	m.emitMessage(out)
 }
 
-// remove handles REMOVE_AGENT (4D).
-func (m *Machine) remove(msg proto.Message) {
+// handleRemoveAgent handles REMOVE_AGENT (4D).
+func (m *Machine) handleRemoveAgent(msg proto.Message) {
 	agent := agentOf(msg)
 	if agent == "" {
-		m.refuse(msg, &Refusal{proto.BadMessage, "REMOVE_AGENT requires payload.agent_id"})
+		m.publishRefusal(msg, &Refusal{proto.BadMessage, "REMOVE_AGENT requires payload.agent_id"})
 		return
 	}
-	if m.busy(proto.RemoveAgent, agent) {
-		m.refuse(msg, &Refusal{proto.InProgress, "the agent is being removed already"})
+	if m.isBusy(proto.RemoveAgent, agent) {
+		m.publishRefusal(msg, &Refusal{proto.InProgress, "the agent is being removed already"})
 		return
 	}
 	if r := m.o.Policy.Member(m, agent); r != nil {
-		m.refuse(msg, r)
+		m.publishRefusal(msg, r)
 		return
 	}
-	m.begin(&transaction{Transaction: Transaction{Kind: proto.RemoveAgent, Agent: agent, Request: msg}})
+	m.openTransaction(&transaction{Transaction: Transaction{Kind: proto.RemoveAgent, Agent: agent, Request: msg}})
 }
 
-// busy reports whether a transaction of this kind is open for the agent.
-func (m *Machine) busy(kind, agent string) bool {
+// isBusy reports whether a transaction of this kind is open for the agent.
+func (m *Machine) isBusy(kind, agent string) bool {
 	return slices.ContainsFunc(m.txs, func(tx *transaction) bool { return tx.Kind == kind && tx.Agent == agent })
 }
 
-// unbind removes an agent from the session (RT-111).
-func (m *Machine) unbind(agent string) {
+// unbindAgent removes an agent from the session (RT-111).
+func (m *Machine) unbindAgent(agent string) {
 	m.agents = slices.DeleteFunc(m.agents, func(id string) bool { return id == agent })
 }
 
@@ -89,27 +89,28 @@ func (m *Machine) fallBack(tx *transaction) {
 	}
 }
 
-// invite handles INVITE_AGENT (4E). The spec may have any form; an agent that it names must not be in the session.
-func (m *Machine) invite(msg proto.Message) {
-	agent := invited(msg)
+// handleInviteAgent handles INVITE_AGENT (4E). The spec may have any form; an agent that it names must not be in the
+// session.
+func (m *Machine) handleInviteAgent(msg proto.Message) {
+	agent := invitedAgent(msg)
 	switch {
 	case specOf(msg) == nil:
-		m.refuse(msg, &Refusal{proto.BadMessage, "INVITE_AGENT requires payload.agent_spec"})
+		m.publishRefusal(msg, &Refusal{proto.BadMessage, "INVITE_AGENT requires payload.agent_spec"})
 		return
 	case len(agent) > m.o.Limits.ID:
-		m.refuse(msg, &Refusal{proto.BadMessage, "the id of the agent is too long"})
+		m.publishRefusal(msg, &Refusal{proto.BadMessage, "the id of the agent is too long"})
 		return
 	case agent != "" && m.Has(agent):
-		m.refuse(msg, &Refusal{proto.BadMessage, "the agent is in the session already"})
+		m.publishRefusal(msg, &Refusal{proto.BadMessage, "the agent is in the session already"})
 		return
-	case agent != "" && m.busy(proto.InviteAgent, agent):
-		m.refuse(msg, &Refusal{proto.InProgress, "the agent is being added already"})
+	case agent != "" && m.isBusy(proto.InviteAgent, agent):
+		m.publishRefusal(msg, &Refusal{proto.InProgress, "the agent is being added already"})
 		return
 	case len(m.agents) >= m.o.Limits.Agents:
-		m.refuse(msg, &Refusal{proto.Overloaded, "the session has as many agents as it may: remove one first"})
+		m.publishRefusal(msg, &Refusal{proto.Overloaded, "the session has as many agents as it may: remove one first"})
 		return
 	}
-	m.begin(&transaction{Transaction: Transaction{Kind: proto.InviteAgent, Agent: agent, Request: msg}})
+	m.openTransaction(&transaction{Transaction: Transaction{Kind: proto.InviteAgent, Agent: agent, Request: msg}})
 }
 
 // specOf returns the agent_spec of an invitation: the member of that name, else the whole payload.
@@ -123,8 +124,8 @@ func specOf(msg proto.Message) any {
 	return msg.Payload
 }
 
-// invited returns the agent that an invitation names; "" if it leaves the choice to SessionManager.
-func invited(msg proto.Message) string {
+// invitedAgent returns the agent that an invitation names; "" if it leaves the choice to SessionManager.
+func invitedAgent(msg proto.Message) string {
 	switch spec := specOf(msg).(type) {
 	case string:
 		return spec
@@ -138,8 +139,8 @@ func invited(msg proto.Message) string {
 	return agentOf(msg)
 }
 
-// admit determines which agent was added: the one named in the receipt, else the invited one.
-func (m *Machine) admit(tx *transaction, msg proto.Message) *Refusal {
+// admitAgent determines which agent was added: the one named in the receipt, else the invited one.
+func (m *Machine) admitAgent(tx *transaction, msg proto.Message) *Refusal {
 	tx.Agent = cmp.Or(agentOf(msg), tx.Agent)
 	if err := m.o.Limits.agentID(tx.Agent); err != nil {
 		tx.Agent = ""
@@ -151,8 +152,8 @@ func (m *Machine) admit(tx *transaction, msg proto.Message) *Refusal {
 	return nil
 }
 
-// register adds an agent to the session (RT-122).
-func (m *Machine) register(agent string) {
+// registerAgent adds an agent to the session (RT-122).
+func (m *Machine) registerAgent(agent string) {
 	if agent != "" && !m.Has(agent) {
 		m.agents = append(m.agents, agent)
 	}
@@ -161,9 +162,9 @@ func (m *Machine) register(agent string) {
 func (m *Machine) tellBegun(tx *transaction) {
 	switch tx.Kind {
 	case proto.RemoveAgent:
-		m.tell(proto.AgentRemoving, object{"agent_id": tx.Agent}, tx.ids())
+		m.publishEvent(proto.AgentRemoving, object{"agent_id": tx.Agent}, tx.requestIDs())
 	case proto.InviteAgent:
-		m.tell(proto.AddingAgent, object{"agent_id": orNull(tx.Agent)}, tx.ids())
+		m.publishEvent(proto.AddingAgent, object{"agent_id": orNull(tx.Agent)}, tx.requestIDs())
 	}
 }
 
@@ -177,19 +178,19 @@ func (m *Machine) tellBegun(tx *transaction) {
 // A member that is null or "" counts as absent; one that is not a string makes a mention without a readable agent.
 func correctMention(v View, msg proto.Message) (agent string, is bool) {
 	payload := payloadOf(msg)
-	if agent, there := named(payload, "mentioned_agent_id"); there {
+	if agent, there := namedAgent(payload, "mentioned_agent_id"); there {
 		return agent, true
 	}
 	if msg.Subtype != proto.Mention && msg.Metadata["subtype"] != proto.Mention {
 		return "", false
 	}
 	for _, name := range []string{"mentioned_agent_id", "target_agent_id", "agent_id"} {
-		if agent, there := named(msg.Metadata, name); there {
+		if agent, there := namedAgent(msg.Metadata, name); there {
 			return agent, true
 		}
 	}
 	for _, name := range []string{"selected_agent_id", "agent_id"} {
-		if agent, there := named(payload, name); there {
+		if agent, there := namedAgent(payload, name); there {
 			return agent, true
 		}
 	}
@@ -197,11 +198,11 @@ func correctMention(v View, msg proto.Message) (agent string, is bool) {
 		return msg.TargetID, true
 	}
 	said, _ := msg.Payload.(string)
-	return leading(v, said), true
+	return leadingAgent(v, said), true
 }
 
-// named returns a member that names an agent.
-func named(o object, name string) (id string, there bool) {
+// namedAgent returns a member that names an agent.
+func namedAgent(o object, name string) (id string, there bool) {
 	switch v := o[name].(type) {
 	case nil:
 		return "", false
@@ -214,9 +215,9 @@ func named(o object, name string) (id string, there bool) {
 // ends are the characters that may directly follow an "@id".
 const ends = ",，:：;；!！?？、。)）"
 
-// leading returns the agent of "@id text"; "" if the text does not begin like that. Punctuation may directly follow
-// the id: "@id, text".
-func leading(v View, said string) string {
+// leadingAgent returns the agent of "@id text"; "" if the text does not begin like that. Punctuation may directly
+// follow the id: "@id, text".
+func leadingAgent(v View, said string) string {
 	said, begins := strings.CutPrefix(strings.TrimSpace(said), "@")
 	if !begins {
 		return ""

@@ -146,11 +146,11 @@ func TestCancelFields(t *testing.T) {
 		about := object{"turn_id": "t1", "agent_id": "a"}
 		s.wants(s.send(control("CANCEL", object{"reason": "enough"}, object{"tx_id": "x1"})),
 			proto.Message{Event: "CONTROL", Subtype: "CANCEL", Target: "AGENT", TargetID: "a",
-				Payload: with(about, object{"reason": "enough"}), Metadata: ids},
+				Payload: withMembers(about, object{"reason": "enough"}), Metadata: ids},
 			proto.Message{Event: "EVENT", Subtype: "CANCEL_SENT", Target: "FRONTEND", Payload: about, Metadata: ids})
 		s.wants(s.send(proto.Message{Event: "CONTROL", Subtype: "CANCEL_ACK", Sender: "a", Payload: object{"tx_id": "x1"}}),
 			proto.Message{Event: "EVENT", Subtype: "CANCELED", Target: "FRONTEND",
-				Payload: with(about, object{"status": "CANCELED"}), Metadata: ids})
+				Payload: withMembers(about, object{"status": "CANCELED"}), Metadata: ids})
 	})
 }
 
@@ -164,7 +164,7 @@ func TestRemoveFields(t *testing.T) {
 				Payload: object{"session_id": "s", "agent_id": "a", "reason": "rude"}, Metadata: ids},
 			proto.Message{Event: "CONTROL", Subtype: "SWITCH_AGENT", Target: "SYSTEM",
 				Payload:  object{"from": "a", "to": "b", "reason": "the active agent was removed", "trigger": "REMOVE_AGENT"},
-				Metadata: with(ids, object{"visibility": "both"})})
+				Metadata: withMembers(ids, object{"visibility": "both"})})
 		s.wants(s.send(proto.Message{Event: "CONTROL", Subtype: "REMOVE_AGENT_DONE", Sender: "session_manager",
 			Payload: object{"tx_id": "x1"}}),
 			proto.Message{Event: "EVENT", Subtype: "AGENT_REMOVED", Target: "FRONTEND",
@@ -208,7 +208,7 @@ func TestInviteFields(t *testing.T) {
 					return
 				}
 				s.wants(out[:1], proto.Message{Event: "CONTROL", Subtype: "REQUEST_ADD_AGENT", Target: "SYSTEM",
-					Payload: with(c.want, object{"session_id": "s"}), Metadata: object{"tx_id": "x1"}})
+					Payload: withMembers(c.want, object{"session_id": "s"}), Metadata: object{"tx_id": "x1"}})
 			})
 		})
 	}
@@ -219,7 +219,8 @@ func TestHandoverFields(t *testing.T) {
 		s.play(speaking)
 		turn, _ := s.m.Turn("t1")
 		request := object{"target_agent": "b", "reason": "r", "summary": "sum", "more": []any{"x"}}
-		context := with(request, object{"from_agent": "a", "tx_id": "x1", "turn_id": "t1", "last_output": []any{"one"}})
+		context := withMembers(request,
+			object{"from_agent": "a", "tx_id": "x1", "turn_id": "t1", "last_output": []any{"one"}})
 		ids := object{"trace_id": turn.TraceID, "turn_id": "t1", "tx_id": "x1"}
 		s.wants(s.send(proto.Message{Event: "CONTROL", Subtype: "HANDOVER_REQUEST", Sender: "a", Payload: request,
 			Metadata: ids}),
@@ -227,7 +228,7 @@ func TestHandoverFields(t *testing.T) {
 		s.wants(s.send(control("HANDOVER_CONFIRM", object{"tx_id": "x1"}, nil)),
 			proto.Message{Event: "CONTROL", Subtype: "SWITCH_AGENT", Target: "SYSTEM",
 				Payload:  object{"from": "a", "to": "b", "reason": "r", "trigger": "HANDOVER_CONFIRM"},
-				Metadata: with(ids, object{"visibility": "both"})},
+				Metadata: withMembers(ids, object{"visibility": "both"})},
 			proto.Message{Event: "CONTROL", Subtype: "HANDOVER_CONTEXT", Target: "AGENT", TargetID: "b", Payload: context,
 				Metadata: ids})
 	})
@@ -236,14 +237,15 @@ func TestHandoverFields(t *testing.T) {
 func TestHeirForms(t *testing.T) {
 	for _, name := range []string{"target_agent_id", "target_agent", "to_agent_id", "to_agent", "to", "target",
 		"agent_id"} {
-		if got := heir(proto.Message{Payload: object{name: "b"}, Metadata: object{"agent_id": "a"}}); got != "b" {
+		if got := handoverTarget(proto.Message{Payload: object{name: "b"},
+			Metadata: object{"agent_id": "a"}}); got != "b" {
 			t.Errorf("payload.%s: %q", name, got)
 		}
 	}
-	if got := heir(proto.Message{Metadata: object{"target_agent_id": "b"}}); got != "b" {
+	if got := handoverTarget(proto.Message{Metadata: object{"target_agent_id": "b"}}); got != "b" {
 		t.Errorf("metadata.target_agent_id: %q", got)
 	}
-	if got := heir(proto.Message{Payload: object{"to": 7.0}, Metadata: object{"agent_id": "a"}}); got != "" {
+	if got := handoverTarget(proto.Message{Payload: object{"to": 7.0}, Metadata: object{"agent_id": "a"}}); got != "" {
 		t.Errorf("nobody: %q", got)
 	}
 }
@@ -294,14 +296,14 @@ var mentionFormsRows = []struct {
 	{"payload, another subtype",
 		proto.Message{Event: "USER_INPUT", Subtype: "TEXT", Sender: "frontend", Payload: object{"mentioned_agent_id": "b"}},
 		"b"},
-	{"metadata.mentioned_agent_id", userInput("x", with(asMention, object{"mentioned_agent_id": "b"})), "b"},
-	{"metadata.target_agent_id", userInput("x", with(asMention, object{"target_agent_id": "b"})), "b"},
-	{"metadata.agent_id", userInput("x", with(asMention, object{"agent_id": "b"})), "b"},
+	{"metadata.mentioned_agent_id", userInput("x", withMembers(asMention, object{"mentioned_agent_id": "b"})), "b"},
+	{"metadata.target_agent_id", userInput("x", withMembers(asMention, object{"target_agent_id": "b"})), "b"},
+	{"metadata.agent_id", userInput("x", withMembers(asMention, object{"agent_id": "b"})), "b"},
 	{"own subtype, metadata",
 		proto.Message{Event: "USER_INPUT", Subtype: "MENTION", Sender: "frontend", Metadata: object{"agent_id": "b"}}, "b"},
 	{"own subtype is another, metadata says MENTION",
 		proto.Message{Event: "USER_INPUT", Subtype: "TEXT", Sender: "frontend",
-			Metadata: with(asMention, object{"agent_id": "b"})}, "b"},
+			Metadata: withMembers(asMention, object{"agent_id": "b"})}, "b"},
 	{"GUI: selected_agent_id", userInput(object{"selected_agent_id": "b"}, asMention), "b"},
 	{"GUI: agent_id", userInput(object{"agent_id": "b"}, asMention), "b"},
 	{"target_id", proto.Message{Event: "USER_INPUT", Sender: "frontend", TargetID: "b", Payload: "x", Metadata: asMention},
@@ -311,10 +313,11 @@ var mentionFormsRows = []struct {
 	{"@b，text", userInput("@b，你好", asMention), "b"},
 	{"@b", userInput("@b", asMention), "b"},
 	{"@b.", userInput("@b.", asMention), "b"},
-	{"payload before metadata", userInput(object{"mentioned_agent_id": "b"}, with(asMention, object{"agent_id": "c"})),
+	{"payload before metadata",
+		userInput(object{"mentioned_agent_id": "b"}, withMembers(asMention, object{"agent_id": "c"})),
 		"b"},
 	{"absent in payload, present in metadata",
-		userInput(object{"mentioned_agent_id": nil}, with(asMention, object{"agent_id": "c"})), "c"},
+		userInput(object{"mentioned_agent_id": nil}, withMembers(asMention, object{"agent_id": "c"})), "c"},
 
 	{"no asMention: plain text", userInput("@b do it", nil), "a"},
 	{"no asMention: target_id", proto.Message{Event: "USER_INPUT", Sender: "frontend", TargetID: "b"}, "a"},

@@ -37,7 +37,7 @@ func New(o Options) *Machine {
 	m := &Machine{o: o, turns: map[string]*turn{}, seen: newSeen(o.Limits.Seen),
 		collected: collected{limit: o.Limits.Output}}
 	for _, id := range o.Agents {
-		m.register(id)
+		m.registerAgent(id)
 	}
 	if m.Has(o.Active) {
 		m.active = o.Active
@@ -51,14 +51,14 @@ func New(o Options) *Machine {
 func (m *Machine) OnMessage(msg proto.Message) []proto.Message {
 	m.now = m.o.Now()
 	for _, msg := range m.o.Inbound(m, msg) {
-		m.take(msg)
+		m.takeMessage(msg)
 	}
-	return m.published()
+	return m.takePublished()
 }
 
 // Due returns the time of the next timeout; false if there is none. OnMessage and Tick may change it.
 func (m *Machine) Due() (at time.Time, ok bool) {
-	if t := m.next(); t != nil {
+	if t := m.nextTimeout(); t != nil {
 		return t.due, true
 	}
 	return time.Time{}, false
@@ -67,14 +67,14 @@ func (m *Machine) Due() (at time.Time, ok bool) {
 // Tick executes the timeouts that are due, in order, and returns the messages to publish. Before Due it does nothing.
 func (m *Machine) Tick(now time.Time) []proto.Message {
 	m.now = now
-	for t := m.next(); t != nil && !t.due.After(now); t = m.next() {
-		m.expire(t)
+	for t := m.nextTimeout(); t != nil && !t.due.After(now); t = m.nextTimeout() {
+		m.expireTurns(t)
 	}
-	return m.published()
+	return m.takePublished()
 }
 
-// next returns the turn with the earliest timeout; nil if there is none.
-func (m *Machine) next() (next *turn) {
+// nextTimeout returns the turn with the earliest timeout; nil if there is none.
+func (m *Machine) nextTimeout() (next *turn) {
 	for _, t := range m.open {
 		if t.Waiting != "" && (next == nil || t.due.Before(next.due)) {
 			next = t
@@ -83,29 +83,29 @@ func (m *Machine) next() (next *turn) {
 	return next
 }
 
-func (m *Machine) expire(t *turn) {
+func (m *Machine) expireTurns(t *turn) {
 	what := t.Waiting
-	m.unwait(t)
+	m.removeTimeout(t)
 	if what == proto.CancelAck {
-		m.run(&job{t: t}, m.o.Policy.CancelTimeout(m, t.view()))
+		m.runProgram(&job{t: t}, m.o.Policy.CancelTimeout(m, t.publicTurn()))
 		return
 	}
-	m.run(&job{t: t}, m.o.Policy.RouteTimeout(m, t.view()))
+	m.runProgram(&job{t: t}, m.o.Policy.RouteTimeout(m, t.publicTurn()))
 }
 
-func (m *Machine) take(msg proto.Message) {
+func (m *Machine) takeMessage(msg proto.Message) {
 	from, id := m.o.Policy.Role(m, msg), digestOf(msg)
-	again := msg.ID != "" && m.seen.has(id)
+	again := msg.ID != "" && m.seen.hasID(id)
 	if !m.o.Policy.Takes(m, msg, from, again) {
-		if why := mistake(msg, from, again); why != "" {
+		if why := describeMistake(msg, from, again); why != "" {
 			m.o.Dropped(msg, why)
 		}
 		return
 	}
 	if msg.ID != "" {
-		m.seen.add(id)
+		m.seen.addID(id)
 	}
-	m.dispatch(msg, from)
+	m.dispatchMessage(msg, from)
 }
 
 // kind identifies the handler of a message (RT-157).
@@ -115,38 +115,38 @@ type kind struct {
 }
 
 var handlers = map[kind]func(m *Machine, msg proto.Message){
-	{Frontend, proto.UserInput, ""}:                   (*Machine).input,
-	{Frontend, proto.Control, proto.Cancel}:           (*Machine).cancel,
-	{Frontend, proto.Control, proto.Interrupt}:        (*Machine).cancel,
+	{Frontend, proto.UserInput, ""}:                   (*Machine).handleInput,
+	{Frontend, proto.Control, proto.Cancel}:           (*Machine).handleCancel,
+	{Frontend, proto.Control, proto.Interrupt}:        (*Machine).handleCancel,
 	{Frontend, proto.Control, proto.SwitchAgent}:      (*Machine).switchTo,
-	{Frontend, proto.Control, proto.InviteAgent}:      (*Machine).invite,
-	{Frontend, proto.Control, proto.RemoveAgent}:      (*Machine).remove,
-	{Frontend, proto.Control, proto.HandoverConfirm}:  (*Machine).decided,
-	{Frontend, proto.Control, proto.HandoverReject}:   (*Machine).decided,
-	{Frontend, proto.Control, proto.SessionOpen}:      (*Machine).session,
-	{Frontend, proto.Control, proto.SessionClose}:     (*Machine).session,
-	{Agent, proto.AgentOutput, ""}:                    (*Machine).output,
-	{Agent, proto.Error, ""}:                          (*Machine).failure,
-	{Agent, proto.Control, proto.InputAck}:            (*Machine).acked,
-	{Agent, proto.Control, proto.CancelAck}:           (*Machine).stopped,
-	{Agent, proto.Event, proto.StreamStopped}:         (*Machine).stopped,
-	{Agent, proto.Control, proto.HandoverRequest}:     (*Machine).handover,
-	{Manager, proto.Control, proto.AddAgentDone}:      (*Machine).receipt,
-	{Manager, proto.Control, proto.AddAgentFailed}:    (*Machine).receipt,
-	{Manager, proto.Control, proto.RemoveAgentDone}:   (*Machine).receipt,
-	{Manager, proto.Control, proto.RemoveAgentFailed}: (*Machine).receipt,
-	{Manager, proto.Control, proto.SessionOpened}:     (*Machine).receipt,
-	{Manager, proto.Control, proto.SessionClosed}:     (*Machine).receipt,
-	{Manager, proto.Control, proto.SessionFailed}:     (*Machine).receipt,
-	{Manager, proto.Error, ""}:                        (*Machine).failure,
+	{Frontend, proto.Control, proto.InviteAgent}:      (*Machine).handleInviteAgent,
+	{Frontend, proto.Control, proto.RemoveAgent}:      (*Machine).handleRemoveAgent,
+	{Frontend, proto.Control, proto.HandoverConfirm}:  (*Machine).handleDecision,
+	{Frontend, proto.Control, proto.HandoverReject}:   (*Machine).handleDecision,
+	{Frontend, proto.Control, proto.SessionOpen}:      (*Machine).handleSession,
+	{Frontend, proto.Control, proto.SessionClose}:     (*Machine).handleSession,
+	{Agent, proto.AgentOutput, ""}:                    (*Machine).handleOutput,
+	{Agent, proto.Error, ""}:                          (*Machine).handleError,
+	{Agent, proto.Control, proto.InputAck}:            (*Machine).handleInputAck,
+	{Agent, proto.Control, proto.CancelAck}:           (*Machine).handleCancelAck,
+	{Agent, proto.Event, proto.StreamStopped}:         (*Machine).handleCancelAck,
+	{Agent, proto.Control, proto.HandoverRequest}:     (*Machine).handleHandover,
+	{Manager, proto.Control, proto.AddAgentDone}:      (*Machine).handleReceipt,
+	{Manager, proto.Control, proto.AddAgentFailed}:    (*Machine).handleReceipt,
+	{Manager, proto.Control, proto.RemoveAgentDone}:   (*Machine).handleReceipt,
+	{Manager, proto.Control, proto.RemoveAgentFailed}: (*Machine).handleReceipt,
+	{Manager, proto.Control, proto.SessionOpened}:     (*Machine).handleReceipt,
+	{Manager, proto.Control, proto.SessionClosed}:     (*Machine).handleReceipt,
+	{Manager, proto.Control, proto.SessionFailed}:     (*Machine).handleReceipt,
+	{Manager, proto.Error, ""}:                        (*Machine).handleError,
 }
 
-// dispatch handles a message by its sender, event and subtype. A frontend gets an error for a message that it must
-// not send; any other unknown message is ignored.
-func (m *Machine) dispatch(msg proto.Message, from Role) {
+// dispatchMessage handles a message by its sender, event and subtype. A frontend gets an error for a message that it
+// must not send; any other unknown message is ignored.
+func (m *Machine) dispatchMessage(msg proto.Message, from Role) {
 	if from == Frontend {
-		if r := m.malformed(msg); r != nil {
-			m.refuse(msg, r)
+		if r := m.checkIDs(msg); r != nil {
+			m.publishRefusal(msg, r)
 			return
 		}
 	}
@@ -157,29 +157,29 @@ func (m *Machine) dispatch(msg proto.Message, from Role) {
 	if handle := handlers[k]; handle != nil {
 		handle(m, msg)
 	} else if from == Frontend && msg.Event == proto.Control {
-		m.refuse(msg, &Refusal{proto.BadMessage, "a frontend sends no CONTROL of this subtype"})
-	} else if why := unhandled(msg, from); why != "" {
+		m.publishRefusal(msg, &Refusal{proto.BadMessage, "a frontend sends no CONTROL of this subtype"})
+	} else if why := whyUnhandled(msg, from); why != "" {
 		m.o.Dropped(msg, why)
 	}
 }
 
-// session handles SESSION_OPEN and SESSION_CLOSE (4H).
-func (m *Machine) session(msg proto.Message) {
+// handleSession handles SESSION_OPEN and SESSION_CLOSE (4H).
+func (m *Machine) handleSession(msg proto.Message) {
 	kind := Subtype(msg)
-	if m.busy(kind, "") {
-		m.refuse(msg, &Refusal{proto.InProgress, "this has been asked for already"})
+	if m.isBusy(kind, "") {
+		m.publishRefusal(msg, &Refusal{proto.InProgress, "this has been asked for already"})
 		return
 	}
-	m.begin(&transaction{Transaction: Transaction{Kind: kind, Request: msg}})
+	m.openTransaction(&transaction{Transaction: Transaction{Kind: kind, Request: msg}})
 }
 
-// emit passes a message to Outbound.
-func (m *Machine) emit(msg proto.Message) { m.o.Outbound(m, msg, m.Send) }
+// emitMessage passes a message to Outbound.
+func (m *Machine) emitMessage(msg proto.Message) { m.o.Outbound(m, msg, m.Send) }
 
 // Send implements View.
 func (m *Machine) Send(msg proto.Message) { m.out = append(m.out, msg) }
 
-func (m *Machine) published() []proto.Message {
+func (m *Machine) takePublished() []proto.Message {
 	out := m.out
 	m.out = nil
 	return slices.Clip(out)
@@ -243,31 +243,31 @@ type job struct {
 	before          string // the active agent before the program; set by run
 }
 
-// run executes a program. It stops at an Await that must wait; proceed executes the rest.
-func (m *Machine) run(j *job, program []Step) {
+// runProgram executes a program. It stops at an Await that must wait; proceed executes the rest.
+func (m *Machine) runProgram(j *job, program []Step) {
 	j.before = m.active
 	for i, s := range program {
 		if s == Await && j.tx != nil && len(j.tx.waits) > 0 {
 			j.tx.rest, j.tx.paused = slices.Clone(program[i+1:]), true
 			return
 		}
-		m.step(j, s)
+		m.runStep(j, s)
 	}
 	if j.t != nil {
-		m.settle(j.t)
+		m.moveToFinished(j.t)
 	}
 }
 
-// step executes a step of the turn or transaction, or else one of the common steps.
-func (m *Machine) step(j *job, s Step) {
+// runStep executes a step of the turn or transaction, or else one of the common steps.
+func (m *Machine) runStep(j *job, s Step) {
 	if j.t != nil && m.turnStep(j, s) || j.tx != nil && m.txStep(j, s) {
 		return
 	}
 	switch s {
 	case Forward:
-		m.forward(j)
+		m.forwardOutput(j)
 	case Report:
-		m.report(j)
+		m.reportUnforwarded(j)
 	case Activate:
 		m.active = cmp.Or(j.agent, m.active)
 	case TellSwitch:
@@ -278,33 +278,33 @@ func (m *Machine) step(j *job, s Step) {
 func (m *Machine) turnStep(j *job, s Step) (done bool) {
 	switch s {
 	case Route:
-		m.route(j)
+		m.routeInput(j)
 	case Accept:
-		m.accept(j.t)
+		m.acceptInput(j.t)
 	case Start:
-		m.start(j.t)
+		m.startTurn(j.t)
 	case TellStarted:
 		m.tellStarted(j.t)
 	case Fail:
-		m.end(j.t, Failed)
+		m.endTurn(j.t, Failed)
 	case TellRouteTimeout:
 		m.tellRouteTimeout(j.t)
 	case Speak:
-		m.speak(j.t)
+		m.markSpeaking(j.t)
 	case Complete:
-		m.end(j.t, Completed)
+		m.endTurn(j.t, Completed)
 	case Interrupt:
-		m.interrupt(j.t, m.txID(j.msg), cmp.Or(reasonOf(j.msg), "the user canceled"))
+		m.cancelTurn(j.t, m.txID(j.msg), cmp.Or(reasonOf(j.msg), "the user canceled"))
 	case Cancel:
-		m.canceled(j.t)
+		m.endCanceled(j.t)
 	case TellCanceled:
 		m.tellCanceled(j.t)
 	case Resume:
-		m.resume(j.t)
+		m.resumeTransactions(j.t)
 	case TellCancelTimeout:
 		m.tellCancelTimeout(j.t)
 	case Abandon:
-		m.abandon(j.t)
+		m.abandonTransactions(j.t)
 	default:
 		return false
 	}
@@ -314,19 +314,19 @@ func (m *Machine) turnStep(j *job, s Step) (done bool) {
 func (m *Machine) txStep(j *job, s Step) (done bool) {
 	switch s {
 	case Interrupt:
-		m.silence(j.tx)
+		m.silenceTurns(j.tx)
 	case TellBegun:
 		m.tellBegun(j.tx)
 	case Request:
-		m.request(j.tx)
+		m.sendRequest(j.tx)
 	case Unbind:
-		m.unbind(j.tx.Agent)
+		m.unbindAgent(j.tx.Agent)
 	case FallBack:
 		m.fallBack(j.tx)
 	case Register:
-		m.register(j.tx.Agent)
+		m.registerAgent(j.tx.Agent)
 	case Prompt:
-		m.prompt(j.tx)
+		m.promptUser(j.tx)
 	case GiveContext:
 		m.giveContext(j.tx)
 	case TellDone:
@@ -346,8 +346,9 @@ var (
 	targets = []string{proto.ToSystem, proto.ToSession, proto.ToAgent, proto.ToFrontend, proto.ToLogger, proto.ToBroadcast}
 )
 
-// mistake says why a message that is not taken was probably meant to be; "" for one that others on the bus exchange.
-func mistake(msg proto.Message, from Role, again bool) string {
+// describeMistake says why a message that is not taken was probably meant to be; "" for one that others on the bus
+// exchange.
+func describeMistake(msg proto.Message, from Role, again bool) string {
 	switch {
 	case msg.Sender == "":
 		return "it has no sender"
@@ -364,8 +365,8 @@ func mistake(msg proto.Message, from Role, again bool) string {
 	return ""
 }
 
-// unhandled says why a message to the orchestrator has no effect; "" for one that it only hears.
-func unhandled(msg proto.Message, from Role) string {
+// whyUnhandled says why a message to the orchestrator has no effect; "" for one that it only hears.
+func whyUnhandled(msg proto.Message, from Role) string {
 	switch {
 	case !slices.Contains(events, msg.Event):
 		return unknownEvent(msg)

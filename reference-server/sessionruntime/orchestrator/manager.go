@@ -82,24 +82,24 @@ import (
 	"parley/reference-server/defaults"
 )
 
-// receipt handles SessionManager's answers. An unexpected one publishes nothing (RT-160).
-func (m *Machine) receipt(msg proto.Message) {
-	tx := m.answered(msg)
+// handleReceipt handles SessionManager's answers. An unexpected one publishes nothing (RT-160).
+func (m *Machine) handleReceipt(msg proto.Message) {
+	tx := m.answeredTransaction(msg)
 	if tx == nil {
 		return
 	}
 	if Subtype(msg) == proto.AddAgentDone {
-		if r := m.admit(tx, msg); r != nil {
-			m.close(tx)
-			m.fail(r.Subtype, r.Text, object{"agent_id": orNull(tx.Agent)}, tx.ids())
+		if r := m.admitAgent(tx, msg); r != nil {
+			m.closeTransaction(tx)
+			m.publishError(r.Subtype, r.Text, object{"agent_id": orNull(tx.Agent)}, tx.requestIDs())
 			return
 		}
 	}
-	m.conclude(tx, msg)
+	m.concludeTransaction(tx, msg)
 }
 
-// request sends a request to SessionManager (RT-020).
-func (m *Machine) request(tx *transaction) {
+// sendRequest sends a request to SessionManager (RT-020).
+func (m *Machine) sendRequest(tx *transaction) {
 	tx.Asked = true
 	payload := object{"session_id": m.o.SessionID}
 	subtype := ""
@@ -118,16 +118,16 @@ func (m *Machine) request(tx *transaction) {
 		if tx.Kind == proto.SessionClose {
 			subtype = proto.RequestSessionClose
 		}
-		payload = with(payloadOf(tx.Request), payload)
+		payload = withMembers(payloadOf(tx.Request), payload)
 	default:
 		return
 	}
-	m.emit(m.New(proto.Control, subtype, proto.ToSystem, "", payload, tx.ids()))
+	m.emitMessage(m.New(proto.Control, subtype, proto.ToSystem, "", payload, tx.requestIDs()))
 }
 
 // tellDone tells the frontend that a request was granted, with SessionManager's other data.
 func (m *Machine) tellDone(tx *transaction, answer proto.Message) {
-	says := object{"agent_id": tx.Agent, "agents": list(m.agents)}
+	says := object{"agent_id": tx.Agent, "agents": textList(m.agents)}
 	event := ""
 	switch tx.Kind {
 	case proto.InviteAgent:
@@ -141,7 +141,7 @@ func (m *Machine) tellDone(tx *transaction, answer proto.Message) {
 	default:
 		return
 	}
-	m.tell(event, with(payloadOf(answer), says), tx.ids())
+	m.publishEvent(event, withMembers(payloadOf(answer), says), tx.requestIDs())
 }
 
 // tellFailed tells the frontend that a request failed.
@@ -159,7 +159,8 @@ func (m *Machine) tellFailed(tx *transaction, answer proto.Message) {
 		return
 	}
 	why := cmp.Or(reasonOf(answer), "it gives no reason")
-	m.fail(subtype, "SessionManager could not do it: "+why, with(payloadOf(answer), says), tx.ids())
+	m.publishError(subtype, "SessionManager could not do it: "+why, withMembers(payloadOf(answer), says),
+		tx.requestIDs())
 }
 
 // Options configures a Machine. The zero value is a correct session without an id or agents.
@@ -307,13 +308,13 @@ func digestOf(msg proto.Message) digest {
 	return sha256.Sum256([]byte(msg.Sender + "\x00" + msg.ID))
 }
 
-func (s *seen) has(d digest) bool {
+func (s *seen) hasID(d digest) bool {
 	_, has := s.set[d]
 	return has
 }
 
-func (s *seen) add(d digest) {
-	if s.has(d) {
+func (s *seen) addID(d digest) {
+	if s.hasID(d) {
 		return
 	}
 	s.set[d] = struct{}{}
@@ -337,10 +338,10 @@ type piece struct {
 	bytes int
 }
 
-// add records a piece of a turn's output, dropping the oldest pieces if necessary. A piece that does not fit is not
-// kept.
-func (c *collected) add(t *turn, payload any) {
-	p := piece{t, weight(payload)}
+// addPiece records a piece of a turn's output, dropping the oldest pieces if necessary. A piece that does not fit is
+// not kept.
+func (c *collected) addPiece(t *turn, payload any) {
+	p := piece{t, memorySize(payload)}
 	if p.bytes > c.limit {
 		return
 	}
@@ -356,8 +357,8 @@ func (c *collected) add(t *turn, payload any) {
 	}
 }
 
-// weight estimates the memory of a value in bytes.
-func weight(v any) int {
+// memorySize estimates the memory of a value in bytes.
+func memorySize(v any) int {
 	const each = 64
 	switch v := v.(type) {
 	case string:
@@ -365,13 +366,13 @@ func weight(v any) int {
 	case []any:
 		w := each
 		for _, v := range v {
-			w += weight(v)
+			w += memorySize(v)
 		}
 		return w
 	case object:
 		w := each
 		for name, v := range v {
-			w += len(name) + weight(v)
+			w += len(name) + memorySize(v)
 		}
 		return w
 	}

@@ -17,35 +17,36 @@ func (m *Machine) New(event, subtype, target, targetID string, payload any, ids 
 	return proto.Message{
 		ID: m.o.NewID(), SessionID: m.o.SessionID, Event: event, Subtype: subtype, Sender: proto.FromSession,
 		Target: target, TargetID: targetID, Payload: payload,
-		Timestamp: m.now.UTC().Format(rfc3339Millis), Metadata: ids.metadata(),
+		Timestamp: m.now.UTC().Format(rfc3339Millis), Metadata: ids.idMetadata(),
 	}
 }
 
-// tell publishes an EVENT to the frontend.
-func (m *Machine) tell(subtype string, payload object, ids IDs) {
-	m.emit(m.New(proto.Event, subtype, proto.ToFrontend, "", payload, ids))
+// publishEvent publishes an EVENT to the frontend.
+func (m *Machine) publishEvent(subtype string, payload object, ids IDs) {
+	m.emitMessage(m.New(proto.Event, subtype, proto.ToFrontend, "", payload, ids))
 }
 
-// fail publishes an ERROR to the frontend.
-func (m *Machine) fail(subtype, text string, payload object, ids IDs) {
-	payload = with(payload, object{"code": subtype, "message": text})
-	m.emit(m.New(proto.Error, subtype, proto.ToFrontend, "", payload, ids))
+// publishError publishes an ERROR to the frontend.
+func (m *Machine) publishError(subtype, text string, payload object, ids IDs) {
+	payload = withMembers(payload, object{"code": subtype, "message": text})
+	m.emitMessage(m.New(proto.Error, subtype, proto.ToFrontend, "", payload, ids))
 }
 
-// refuse publishes the refusal of a message. It omits a turn_id that belongs to a turn, because that turn is not at
-// fault.
-func (m *Machine) refuse(msg proto.Message, r *Refusal) {
-	ids := IDs{Trace: m.id(msg, proto.TraceID), Turn: m.id(msg, proto.TurnID), Tx: m.id(msg, proto.TxID)}
+// publishRefusal publishes the refusal of a message. It omits a turn_id that belongs to a turn, because that turn is
+// not at fault.
+func (m *Machine) publishRefusal(msg proto.Message, r *Refusal) {
+	ids := IDs{Trace: m.messageID(msg, proto.TraceID), Turn: m.messageID(msg, proto.TurnID),
+		Tx: m.messageID(msg, proto.TxID)}
 	if m.turns[ids.Turn] != nil {
 		ids.Turn = ""
 	}
-	m.fail(r.Subtype, r.Text, object{"message_id": msg.ID, "refused": Subtype(msg)}, ids)
+	m.publishError(r.Subtype, r.Text, object{"message_id": msg.ID, "refused": Subtype(msg)}, ids)
 }
 
-// malformed checks the ids of a message.
-func (m *Machine) malformed(msg proto.Message) *Refusal {
+// checkIDs checks the ids of a message.
+func (m *Machine) checkIDs(msg proto.Message) *Refusal {
 	for _, name := range []string{proto.TraceID, proto.TurnID, proto.TxID} {
-		if v := member(msg, name); v != nil {
+		if v := findMember(msg, name); v != nil {
 			if id, isString := v.(string); !isString || len(id) > m.o.Limits.ID {
 				return &Refusal{proto.BadMessage, fmt.Sprintf("%s must be a string of at most %d bytes", name, m.o.Limits.ID)}
 			}
@@ -69,18 +70,18 @@ func payloadOf(msg proto.Message) object {
 	return payload
 }
 
-// member returns a member of the metadata, else of the payload; nil if neither has it. An empty string counts as
+// findMember returns a member of the metadata, else of the payload; nil if neither has it. An empty string counts as
 // absent.
-func member(msg proto.Message, name string) any {
+func findMember(msg proto.Message, name string) any {
 	if v := msg.Metadata[name]; v != nil && v != "" {
 		return v
 	}
 	return payloadOf(msg)[name]
 }
 
-// text is member for strings; "" if there is none.
-func text(msg proto.Message, name string) string {
-	s, _ := member(msg, name).(string)
+// memberText is member for strings; "" if there is none.
+func memberText(msg proto.Message, name string) string {
+	s, _ := findMember(msg, name).(string)
 	return s
 }
 
@@ -100,19 +101,20 @@ func reasonOf(msg proto.Message) string {
 }
 
 func idsOf(msg proto.Message) IDs {
-	return IDs{Trace: text(msg, proto.TraceID), Turn: text(msg, proto.TurnID), Tx: text(msg, proto.TxID)}
+	return IDs{Trace: memberText(msg, proto.TraceID), Turn: memberText(msg, proto.TurnID),
+		Tx: memberText(msg, proto.TxID)}
 }
 
-// cloned returns a copy that is never nil.
-func cloned(o object) object {
+// cloneObject returns a copy that is never nil.
+func cloneObject(o object) object {
 	c := make(object, len(o)+2)
 	maps.Copy(c, o)
 	return c
 }
 
-// with returns a copy of o with the members of more added.
-func with(o, more object) object {
-	c := cloned(o)
+// withMembers returns a copy of o with the members of more added.
+func withMembers(o, more object) object {
+	c := cloneObject(o)
 	maps.Copy(c, more)
 	return c
 }
@@ -124,7 +126,7 @@ func orNull(s string) any {
 	return s
 }
 
-func list(names []string) []any {
+func textList(names []string) []any {
 	all := make([]any, len(names))
 	for i, name := range names {
 		all[i] = name

@@ -174,7 +174,7 @@ func correctTarget(v View, _ proto.Message, mentioned string) string {
 
 // correctIDs keeps the ids as sent.
 func correctIDs(_ View, msg proto.Message) (trace, turn string) {
-	return text(msg, proto.TraceID), text(msg, proto.TurnID)
+	return memberText(msg, proto.TraceID), memberText(msg, proto.TurnID)
 }
 
 // correctInput switches first if necessary (RT-090).

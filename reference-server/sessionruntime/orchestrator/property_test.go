@@ -100,7 +100,7 @@ func (j *judge) ack(in proto.Message) {
 	if in.Subtype != proto.CancelAck && in.Subtype != proto.StreamStopped {
 		return
 	}
-	named := text(in, proto.TurnID)
+	named := memberText(in, proto.TurnID)
 	for id, t := range j.turns {
 		if (named == "" || named == id) && in.Sender == t.agent && t.cancels > t.acks {
 			t.acks++

@@ -272,7 +272,7 @@ var messageFaults = []fault{
 	{"metadata are lost", rewriting(proto.AgentOutput, func(_ View, msg *proto.Message) { msg.Metadata = object{} }),
 		heSpeaks + `> a chunk t1 two`, "ui AGENT_OUTPUT two"},
 	{"the switch lacks from", rewriting(proto.SwitchAgent, func(_ View, msg *proto.Message) {
-		payload := cloned(payloadOf(*msg))
+		payload := cloneObject(payloadOf(*msg))
 		delete(payload, "from")
 		msg.Payload = payload
 	}), `> ui switch b`, "sm SWITCH_AGENT null b SWITCH_AGENT"},
@@ -280,7 +280,7 @@ var messageFaults = []fault{
 		rewriting(proto.UserInput, func(_ View, msg *proto.Message) { msg.TargetID = "c" }),
 		`> ui input t1`, "c USER_INPUT t1; ui TURN_ACCEPTED t1 a"},
 	{"the ids of the two messages differ", rewriting(proto.TurnAccepted, func(_ View, msg *proto.Message) {
-		msg.Payload = with(payloadOf(*msg), object{"turn_id": "t0"})
+		msg.Payload = withMembers(payloadOf(*msg), object{"turn_id": "t0"})
 	}),
 		`> ui input t1`, "a USER_INPUT t1; ui TURN_ACCEPTED t0 a"},
 	{"TURN_ACCEPTED is held back", func(o *Options) {
@@ -303,7 +303,7 @@ var messageFaults = []fault{
 		return []proto.Message{msg}
 	}), `> ui input t1`, "ui DEBUG t0; a USER_INPUT t1; ui TURN_ACCEPTED t1 a"},
 	{"last output is that of any agent", rewriting(proto.HandoverContext, func(v View, msg *proto.Message) {
-		msg.Payload = with(payloadOf(*msg), object{"last_output": v.LastOutput(v.SpeakingAgent())})
+		msg.Payload = withMembers(payloadOf(*msg), object{"last_output": v.LastOutput(v.SpeakingAgent())})
 	}), heSpeaks + "> b handover - c\n> ui confirm", "sm SWITCH_AGENT a c HANDOVER_CONFIRM; c HANDOVER_CONTEXT b c [one]"},
 }
 

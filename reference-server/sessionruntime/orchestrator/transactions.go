@@ -16,17 +16,18 @@ type transaction struct {
 	turn   *turn   // turn whose output a handover passes on; nil if there is none
 }
 
-func (tx *transaction) ids() IDs { return IDs{Trace: tx.TraceID, Turn: tx.TurnID, Tx: tx.ID} }
+func (tx *transaction) requestIDs() IDs { return IDs{Trace: tx.TraceID, Turn: tx.TurnID, Tx: tx.ID} }
 
-// begin opens a transaction. It uses the id of the request if that is present and unique.
-func (m *Machine) begin(tx *transaction) {
+// openTransaction opens a transaction. It uses the id of the request if that is present and unique.
+func (m *Machine) openTransaction(tx *transaction) {
 	if len(m.txs) >= m.o.Limits.Transactions {
-		m.refuse(tx.Request, &Refusal{proto.Overloaded, "too many transactions are open: try again when one is over"})
+		m.publishRefusal(tx.Request,
+			&Refusal{proto.Overloaded, "too many transactions are open: try again when one is over"})
 		return
 	}
-	tx.ID, tx.TraceID = cmp.Or(m.txID(tx.Request), m.o.NewID()), m.id(tx.Request, proto.TraceID)
+	tx.ID, tx.TraceID = cmp.Or(m.txID(tx.Request), m.o.NewID()), m.messageID(tx.Request, proto.TraceID)
 	m.txs = append(m.txs, tx)
-	m.run(m.jobOf(tx), m.o.Policy.Begin(m, tx.Transaction))
+	m.runProgram(m.jobOf(tx), m.o.Policy.Begin(m, tx.Transaction))
 }
 
 func (m *Machine) jobOf(tx *transaction) *job {
@@ -35,28 +36,28 @@ func (m *Machine) jobOf(tx *transaction) *job {
 
 // txID returns the tx_id of a request; "" if it has no usable one.
 func (m *Machine) txID(msg proto.Message) string {
-	id := m.id(msg, proto.TxID)
+	id := m.messageID(msg, proto.TxID)
 	if slices.ContainsFunc(m.txs, func(tx *transaction) bool { return tx.ID == id }) {
 		return ""
 	}
 	return id
 }
 
-// id returns an id of a message; "" if it is absent or too long.
-func (m *Machine) id(msg proto.Message, name string) string {
-	if id := text(msg, name); len(id) <= m.o.Limits.ID {
+// messageID returns an id of a message; "" if it is absent or too long.
+func (m *Machine) messageID(msg proto.Message, name string) string {
+	if id := memberText(msg, name); len(id) <= m.o.Limits.ID {
 		return id
 	}
 	return ""
 }
 
-func (m *Machine) close(tx *transaction) {
+func (m *Machine) closeTransaction(tx *transaction) {
 	m.txs = slices.DeleteFunc(m.txs, func(other *transaction) bool { return other == tx })
 	tx.waits, tx.rest, tx.paused = nil, nil, false
 }
 
-// silences returns the speaking turns that must be silenced before a transaction continues.
-func (m *Machine) silences(tx *transaction) (all []*turn) {
+// turnsToSilence returns the speaking turns that must be silenced before a transaction continues.
+func (m *Machine) turnsToSilence(tx *transaction) (all []*turn) {
 	for _, t := range m.speaking {
 		if tx.Kind == proto.SessionClose || tx.Kind == proto.RemoveAgent && t.Agent == tx.Agent {
 			all = append(all, t)
@@ -65,27 +66,27 @@ func (m *Machine) silences(tx *transaction) (all []*turn) {
 	return all
 }
 
-// silence cancels them. A single CANCEL serves all transactions that wait for its ack.
-func (m *Machine) silence(tx *transaction) {
-	for _, t := range m.silences(tx) {
-		m.interrupt(t, tx.ID, tx.Kind)
+// silenceTurns cancels them. A single CANCEL serves all transactions that wait for its ack.
+func (m *Machine) silenceTurns(tx *transaction) {
+	for _, t := range m.turnsToSilence(tx) {
+		m.cancelTurn(t, tx.ID, tx.Kind)
 		if !slices.Contains(tx.waits, t) {
 			tx.waits = append(tx.waits, t)
 		}
 	}
 }
 
-// proceed continues after an Await, unless another turn has begun to speak meanwhile.
-func (m *Machine) proceed(tx *transaction) {
+// proceedAfterAwait continues after an Await, unless another turn has begun to speak meanwhile.
+func (m *Machine) proceedAfterAwait(tx *transaction) {
 	if !tx.paused || len(tx.waits) > 0 {
 		return
 	}
-	if m.silence(tx); len(tx.waits) > 0 {
+	if m.silenceTurns(tx); len(tx.waits) > 0 {
 		return
 	}
 	program := tx.rest
 	tx.rest, tx.paused = nil, false
-	m.run(m.jobOf(tx), program)
+	m.runProgram(m.jobOf(tx), program)
 }
 
 // answers lists the answers that transactions await, by kind.
@@ -100,7 +101,7 @@ var answers = map[string][]string{
 // correctCorrelate matches an answer by tx_id, else by the agent that it names, else by the turn that it names. An
 // answer without any of these belongs to the only open transaction.
 func correctCorrelate(_ View, msg proto.Message, open []Transaction) string {
-	if id := text(msg, proto.TxID); id != "" {
+	if id := memberText(msg, proto.TxID); id != "" {
 		if slices.ContainsFunc(open, func(tx Transaction) bool { return tx.ID == id }) {
 			return id
 		}
@@ -119,14 +120,14 @@ func correctCorrelate(_ View, msg proto.Message, open []Transaction) string {
 			only(func(tx Transaction) bool { return tx.Agent == "" }),
 		)
 	}
-	if turn := text(msg, proto.TurnID); turn != "" {
+	if turn := memberText(msg, proto.TurnID); turn != "" {
 		return only(func(tx Transaction) bool { return tx.TurnID == turn })
 	}
 	return only(func(Transaction) bool { return true })
 }
 
-// waiting returns the transactions that an answer of that subtype can belong to.
-func (m *Machine) waiting(subtype string) (open []Transaction) {
+// waitingTransactions returns the transactions that an answer of that subtype can belong to.
+func (m *Machine) waitingTransactions(subtype string) (open []Transaction) {
 	for _, tx := range m.txs {
 		if tx.Asked && slices.Contains(answers[tx.Kind], subtype) {
 			open = append(open, tx.Transaction)
@@ -135,9 +136,9 @@ func (m *Machine) waiting(subtype string) (open []Transaction) {
 	return open
 }
 
-// answered returns the transaction of an answer; nil if there is none.
-func (m *Machine) answered(msg proto.Message) *transaction {
-	open := m.waiting(Subtype(msg))
+// answeredTransaction returns the transaction of an answer; nil if there is none.
+func (m *Machine) answeredTransaction(msg proto.Message) *transaction {
+	open := m.waitingTransactions(Subtype(msg))
 	if len(open) == 0 {
 		return nil
 	}
@@ -149,57 +150,58 @@ func (m *Machine) answered(msg proto.Message) *transaction {
 	return m.txs[i]
 }
 
-// conclude executes the program of an answer. It closes the transaction first, so that a second answer finds none.
-func (m *Machine) conclude(tx *transaction, msg proto.Message) {
+// concludeTransaction executes the program of an answer. It closes the transaction first, so that a second answer finds
+// none.
+func (m *Machine) concludeTransaction(tx *transaction, msg proto.Message) {
 	program := m.o.Policy.Answered(m, tx.Transaction, msg)
-	m.close(tx)
+	m.closeTransaction(tx)
 	j := m.jobOf(tx)
 	j.msg, j.trigger = msg, Subtype(msg)
-	m.run(j, program)
+	m.runProgram(j, program)
 }
 
-// heir returns the target of a HANDOVER_REQUEST; "" if it has none. The source does not name the member.
-func heir(msg proto.Message) string {
+// handoverTarget returns the target of a HANDOVER_REQUEST; "" if it has none. The source does not name the member.
+func handoverTarget(msg proto.Message) string {
 	for _, name := range []string{"target_agent_id", "target_agent", "to_agent_id", "to_agent", "to", "target",
 		"agent_id"} {
 		if id, _ := payloadOf(msg)[name].(string); id != "" {
 			return id
 		}
 	}
-	return cmp.Or(text(msg, "target_agent_id"), text(msg, "target_agent"))
+	return cmp.Or(memberText(msg, "target_agent_id"), memberText(msg, "target_agent"))
 }
 
-// handover handles a HANDOVER_REQUEST (4F). A refusal goes to the frontend: the source has no message for telling an
-// agent.
-func (m *Machine) handover(msg proto.Message) {
-	to := heir(msg)
+// handleHandover handles a HANDOVER_REQUEST (4F). A refusal goes to the frontend: the source has no message for telling
+// an agent.
+func (m *Machine) handleHandover(msg proto.Message) {
+	to := handoverTarget(msg)
 	if to == "" {
-		m.refuse(msg, &Refusal{proto.BadMessage, "HANDOVER_REQUEST requires payload.target_agent_id"})
+		m.publishRefusal(msg, &Refusal{proto.BadMessage, "HANDOVER_REQUEST requires payload.target_agent_id"})
 		return
 	}
 	if r := m.o.Policy.Handover(m, msg.Sender, to); r != nil {
-		m.refuse(msg, r)
+		m.publishRefusal(msg, r)
 		return
 	}
 	if slices.ContainsFunc(m.txs, func(tx *transaction) bool {
 		return tx.Kind == proto.HandoverRequest && tx.From == msg.Sender && tx.Agent == to
 	}) {
-		m.refuse(msg, &Refusal{proto.InProgress, "the user has been asked already"})
+		m.publishRefusal(msg, &Refusal{proto.InProgress, "the user has been asked already"})
 		return
 	}
 	tx := &transaction{Transaction: Transaction{Kind: proto.HandoverRequest, From: msg.Sender, Agent: to, Request: msg}}
-	if tx.turn = m.turns[text(msg, proto.TurnID)]; tx.turn == nil || tx.turn.Agent != msg.Sender {
+	if tx.turn = m.turns[memberText(msg, proto.TurnID)]; tx.turn == nil || tx.turn.Agent != msg.Sender {
 		tx.turn = m.lastTurn(msg.Sender)
 	}
 	if tx.turn != nil {
 		tx.TurnID = tx.turn.ID
 	}
-	m.begin(tx)
+	m.openTransaction(tx)
 }
 
-// context returns the content of the request and the agent's output, taken from the turn that the request names, else
-// from the agent's turn that spoke last (RT-129, RT-132, RT-135).
-func (m *Machine) context(tx *transaction) object {
+// handoverContext returns the content of the request and the agent's output, taken from the turn that the request
+// names, else from the agent's turn that spoke last (RT-129, RT-132, RT-135).
+func (m *Machine) handoverContext(tx *transaction) object {
 	last := []any{}
 	if tx.turn != nil {
 		last = append(last, tx.turn.Output...)
@@ -207,42 +209,44 @@ func (m *Machine) context(tx *transaction) object {
 	if len(last) == 0 {
 		last = append(last, m.LastOutput(tx.From)...)
 	}
-	return with(payloadOf(tx.Request), object{
+	return withMembers(payloadOf(tx.Request), object{
 		"from_agent": tx.From, "target_agent": tx.Agent, "tx_id": tx.ID, "turn_id": orNull(tx.TurnID), "last_output": last,
 	})
 }
 
-// prompt asks the user (RT-131).
-func (m *Machine) prompt(tx *transaction) {
+// promptUser asks the user (RT-131).
+func (m *Machine) promptUser(tx *transaction) {
 	tx.Asked = true
-	m.emit(m.New(proto.Control, proto.HandoverUIPrompt, proto.ToFrontend, "", m.context(tx), tx.ids()))
+	m.emitMessage(m.New(proto.Control, proto.HandoverUIPrompt, proto.ToFrontend, "", m.handoverContext(tx),
+		tx.requestIDs()))
 }
 
-// decided handles HANDOVER_CONFIRM and HANDOVER_REJECT.
-func (m *Machine) decided(msg proto.Message) {
-	tx := m.answered(msg)
+// handleDecision handles HANDOVER_CONFIRM and HANDOVER_REJECT.
+func (m *Machine) handleDecision(msg proto.Message) {
+	tx := m.answeredTransaction(msg)
 	if tx == nil {
 		text := "no handover waits for an answer"
-		if len(m.waiting(Subtype(msg))) > 0 {
+		if len(m.waitingTransactions(Subtype(msg))) > 0 {
 			text = "no handover waits for this answer: send the tx_id of its prompt"
 		}
-		m.refuse(msg, &Refusal{proto.BadMessage, text})
+		m.publishRefusal(msg, &Refusal{proto.BadMessage, text})
 		return
 	}
 	if Subtype(msg) == proto.HandoverConfirm {
 		if r := m.o.Policy.Member(m, tx.Agent); r != nil { // the agent has left since
-			m.close(tx)
-			m.refuse(msg, r)
+			m.closeTransaction(tx)
+			m.publishRefusal(msg, r)
 			return
 		}
 	}
-	m.conclude(tx, msg)
+	m.concludeTransaction(tx, msg)
 }
 
 // giveContext publishes the HANDOVER_CONTEXT (RT-135).
 func (m *Machine) giveContext(tx *transaction) {
 	if tx.Kind == proto.HandoverRequest {
-		m.emit(m.New(proto.Control, proto.HandoverContext, proto.ToAgent, tx.Agent, m.context(tx), tx.ids()))
+		m.emitMessage(m.New(proto.Control, proto.HandoverContext, proto.ToAgent, tx.Agent, m.handoverContext(tx),
+			tx.requestIDs()))
 	}
 }
 
@@ -252,7 +256,7 @@ func correctCancels(v View, msg proto.Message) []string {
 	if len(speaking) == 0 {
 		return nil
 	}
-	if id := text(msg, proto.TurnID); id != "" {
+	if id := memberText(msg, proto.TurnID); id != "" {
 		if !slices.Contains(speaking, id) {
 			return nil
 		}
@@ -275,78 +279,78 @@ func correctStopped(View, Turn) []Step { return []Step{Cancel, TellCanceled, Res
 // correctCancelTimeout gives up: without an ack nothing is canceled.
 func correctCancelTimeout(View, Turn) []Step { return []Step{TellCancelTimeout, Abandon} }
 
-// cancel handles CANCEL and INTERRUPT from the frontend (4C).
-func (m *Machine) cancel(msg proto.Message) {
+// handleCancel handles CANCEL and INTERRUPT from the frontend (4C).
+func (m *Machine) handleCancel(msg proto.Message) {
 	found := false
 	for _, id := range m.o.Policy.Cancels(m, msg) {
 		if t := m.turns[id]; t != nil {
 			found = true
-			m.run(&job{t: t, msg: msg}, m.o.Policy.Canceling(m, t.view()))
+			m.runProgram(&job{t: t, msg: msg}, m.o.Policy.Canceling(m, t.publicTurn()))
 		}
 	}
 	if !found {
-		m.tell(proto.NobodySpeaks, object{"message_id": msg.ID}, idsOf(msg))
+		m.publishEvent(proto.NobodySpeaks, object{"message_id": msg.ID}, idsOf(msg))
 	}
 }
 
-// interrupt sends a CANCEL, unless one is in flight.
-func (m *Machine) interrupt(t *turn, txID, reason string) {
+// cancelTurn sends a CANCEL, unless one is in flight.
+func (m *Machine) cancelTurn(t *turn, txID, reason string) {
 	if t.Waiting == proto.CancelAck {
 		return
 	}
 	t.cancelTx = cmp.Or(txID, m.o.NewID())
 	t.CancelSent = true
 	if t.open {
-		m.wait(t, proto.CancelAck, m.o.CancelAck)
+		m.addTimeout(t, proto.CancelAck, m.o.CancelAck)
 	}
-	ids := t.ids()
+	ids := t.turnIDs()
 	ids.Tx = t.cancelTx
 	payload := object{"turn_id": t.ID, "agent_id": t.Agent, "reason": reason}
-	m.emit(m.New(proto.Control, proto.Cancel, proto.ToAgent, t.Agent, payload, ids))
-	m.tell(proto.CancelSent, object{"turn_id": t.ID, "agent_id": t.Agent}, ids)
+	m.emitMessage(m.New(proto.Control, proto.Cancel, proto.ToAgent, t.Agent, payload, ids))
+	m.publishEvent(proto.CancelSent, object{"turn_id": t.ID, "agent_id": t.Agent}, ids)
 }
 
-// stopped handles CANCEL_ACK and STREAM_STOPPED.
-func (m *Machine) stopped(msg proto.Message) {
+// handleCancelAck handles CANCEL_ACK and STREAM_STOPPED.
+func (m *Machine) handleCancelAck(msg proto.Message) {
 	t := m.turnOf(msg, func(t *turn) bool {
-		tx := text(msg, proto.TxID)
+		tx := memberText(msg, proto.TxID)
 		return t.CancelSent && (tx == "" || tx == t.cancelTx)
 	})
-	if t != nil && m.o.Policy.Stops(m, t.view(), msg) {
-		m.run(&job{t: t, msg: msg}, m.o.Policy.Stopped(m, t.view()))
+	if t != nil && m.o.Policy.Stops(m, t.publicTurn(), msg) {
+		m.runProgram(&job{t: t, msg: msg}, m.o.Policy.Stopped(m, t.publicTurn()))
 	}
 }
 
-// canceled ends a turn; one that ended by itself before the ack keeps its status.
-func (m *Machine) canceled(t *turn) {
-	m.end(t, Canceled)
+// endCanceled ends a turn; one that ended by itself before the ack keeps its status.
+func (m *Machine) endCanceled(t *turn) {
+	m.endTurn(t, Canceled)
 	t.CancelSent = false
 	if t.Waiting == proto.CancelAck {
-		m.unwait(t)
+		m.removeTimeout(t)
 	}
 }
 
 func (m *Machine) tellCanceled(t *turn) {
-	ids := t.ids()
+	ids := t.turnIDs()
 	ids.Tx = t.cancelTx
-	m.tell(proto.Canceled, object{"turn_id": t.ID, "agent_id": t.Agent, "status": string(t.Status)}, ids)
+	m.publishEvent(proto.Canceled, object{"turn_id": t.ID, "agent_id": t.Agent, "status": string(t.Status)}, ids)
 }
 
-// resume continues the transactions that waited for a turn's ack.
-func (m *Machine) resume(t *turn) {
+// resumeTransactions continues the transactions that waited for a turn's ack.
+func (m *Machine) resumeTransactions(t *turn) {
 	for _, tx := range slices.Clone(m.txs) {
 		if i := slices.Index(tx.waits, t); i >= 0 {
 			tx.waits = slices.Delete(tx.waits, i, i+1)
-			m.proceed(tx)
+			m.proceedAfterAwait(tx)
 		}
 	}
 }
 
-// abandon ends the transactions that wait for a turn's ack.
-func (m *Machine) abandon(t *turn) {
+// abandonTransactions ends the transactions that wait for a turn's ack.
+func (m *Machine) abandonTransactions(t *turn) {
 	for _, tx := range slices.Clone(m.txs) {
 		if tx.paused && slices.Contains(tx.waits, t) {
-			m.close(tx)
+			m.closeTransaction(tx)
 		}
 	}
 }
@@ -359,8 +363,8 @@ func (m *Machine) tellCancelTimeout(t *turn) {
 			over = append(over, object{"subtype": tx.Kind, "tx_id": tx.ID, "agent_id": orNull(tx.Agent)})
 		}
 	}
-	ids := t.ids()
+	ids := t.turnIDs()
 	ids.Tx = t.cancelTx
-	m.fail(proto.CancelTimeout, "the agent did not acknowledge CANCEL in time: nothing was canceled, try again",
+	m.publishError(proto.CancelTimeout, "the agent did not acknowledge CANCEL in time: nothing was canceled, try again",
 		object{"turn_id": t.ID, "agent_id": t.Agent, "given_up": over}, ids)
 }

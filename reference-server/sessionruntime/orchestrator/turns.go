@@ -18,41 +18,43 @@ type turn struct {
 	spoken   uint64    // value of Machine.spoken at its last output
 }
 
-// view returns the public record of the turn; the zero Turn for nil.
-func (t *turn) view() Turn {
+// publicTurn returns the public record of the turn; the zero Turn for nil.
+func (t *turn) publicTurn() Turn {
 	if t == nil {
 		return Turn{}
 	}
 	return t.Turn
 }
 
-func (t *turn) ids() IDs { return IDs{Trace: t.TraceID, Turn: t.ID} }
+func (t *turn) turnIDs() IDs { return IDs{Trace: t.TraceID, Turn: t.ID} }
 
-// input handles a USER_INPUT (4A, 4B).
-func (m *Machine) input(msg proto.Message) {
+// handleInput handles a USER_INPUT (4A, 4B).
+func (m *Machine) handleInput(msg proto.Message) {
 	agent, mention, r := m.targetOf(msg)
 	if r != nil {
-		m.refuse(msg, r)
+		m.publishRefusal(msg, r)
 		return
 	}
 	trace, id := m.o.Policy.IDs(m, msg)
 	t := &turn{open: true, Turn: Turn{
 		ID: cmp.Or(id, m.o.NewID()), TraceID: cmp.Or(trace, m.o.NewID()),
-		RequestedBy: cmp.Or(text(msg, "user_id"), msg.Sender),
+		RequestedBy: cmp.Or(memberText(msg, "user_id"), msg.Sender),
 		Agent:       agent, Status: Routing, CreatedAt: m.now,
 	}}
 	switch {
 	case m.turns[t.ID] != nil:
-		m.refuse(msg, &Refusal{proto.BadMessage, "the turn_id belongs to another turn: take a new one, or none"})
+		m.publishRefusal(msg,
+			&Refusal{proto.BadMessage, "the turn_id belongs to another turn: take a new one, or none"})
 		return
 	case len(m.open) >= m.o.Limits.Turns:
-		m.refuse(msg, &Refusal{proto.Overloaded, "too many turns are in flight: send the input again when one has ended"})
+		m.publishRefusal(msg,
+			&Refusal{proto.Overloaded, "too many turns are in flight: send the input again when one has ended"})
 		return
 	}
 	m.turns[t.ID] = t
 	m.open = append(m.open, t)
 	j := &job{t: t, msg: msg, agent: agent, trigger: proto.Mention, reason: "the user mentioned the agent"}
-	m.run(j, m.o.Policy.Input(m, t.view(), mention))
+	m.runProgram(j, m.o.Policy.Input(m, t.publicTurn(), mention))
 }
 
 // targetOf returns the agent for an input, or why there is none.
@@ -68,72 +70,74 @@ func (m *Machine) targetOf(msg proto.Message) (agent string, mention bool, r *Re
 	return agent, mention, m.o.Policy.Member(m, agent)
 }
 
-// route passes an input on, keeping the sender's payload and metadata.
-func (m *Machine) route(j *job) {
+// routeInput passes an input on, keeping the sender's payload and metadata.
+func (m *Machine) routeInput(j *job) {
 	out := m.New(proto.UserInput, j.msg.Subtype, proto.ToAgent, j.t.Agent, j.msg.Payload, IDs{})
-	out.Metadata = cloned(j.msg.Metadata)
+	out.Metadata = cloneObject(j.msg.Metadata)
 	out.Metadata[proto.TraceID], out.Metadata[proto.TurnID] = j.t.TraceID, j.t.ID
-	m.wait(j.t, proto.InputAck, m.o.InputAck)
-	m.emit(out)
+	m.addTimeout(j.t, proto.InputAck, m.o.InputAck)
+	m.emitMessage(out)
 }
 
-func (m *Machine) accept(t *turn) {
-	m.tell(proto.TurnAccepted, object{"turn_id": t.ID, "trace_id": t.TraceID, "target_agent": t.Agent}, t.ids())
+func (m *Machine) acceptInput(t *turn) {
+	m.publishEvent(proto.TurnAccepted, object{"turn_id": t.ID, "trace_id": t.TraceID, "target_agent": t.Agent},
+		t.turnIDs())
 }
 
-// acked handles an INPUT_ACK.
-func (m *Machine) acked(msg proto.Message) {
+// handleInputAck handles an INPUT_ACK.
+func (m *Machine) handleInputAck(msg proto.Message) {
 	t := m.turnOf(msg, func(t *turn) bool { return t.Status == Routing })
-	if t != nil && m.o.Policy.Acks(m, t.view(), msg) {
-		m.run(&job{t: t, msg: msg}, m.o.Policy.Acked(m, t.view()))
+	if t != nil && m.o.Policy.Acks(m, t.publicTurn(), msg) {
+		m.runProgram(&job{t: t, msg: msg}, m.o.Policy.Acked(m, t.publicTurn()))
 	}
 }
 
-func (m *Machine) start(t *turn) {
+func (m *Machine) startTurn(t *turn) {
 	if t.Status == Routing {
 		t.Status = Running
 	}
 	if t.Waiting == proto.InputAck {
-		m.unwait(t)
+		m.removeTimeout(t)
 	}
 }
 
 func (m *Machine) tellStarted(t *turn) {
-	m.tell(proto.AgentStarted, object{"turn_id": t.ID, "agent_id": t.Agent}, t.ids())
+	m.publishEvent(proto.AgentStarted, object{"turn_id": t.ID, "agent_id": t.Agent}, t.turnIDs())
 }
 
 func (m *Machine) tellRouteTimeout(t *turn) {
-	m.fail(proto.RouteTimeout, "the agent did not acknowledge the input in time: send it again, or to another agent",
-		object{"turn_id": t.ID, "agent_id": t.Agent}, t.ids())
+	m.publishError(proto.RouteTimeout,
+		"the agent did not acknowledge the input in time: send it again, or to another agent",
+		object{"turn_id": t.ID, "agent_id": t.Agent}, t.turnIDs())
 }
 
-// end gives a turn in flight its final status. The ack of a CANCEL may still arrive.
-func (m *Machine) end(t *turn, s Status) {
-	m.hush(t)
+// endTurn gives a turn in flight its final status. The ack of a CANCEL may still arrive.
+func (m *Machine) endTurn(t *turn, s Status) {
+	m.stopSpeaking(t)
 	if t.Status.InFlight() {
 		t.Status = s
 	}
 	if t.Waiting == proto.InputAck {
-		m.unwait(t)
+		m.removeTimeout(t)
 	}
 }
 
-// hush marks a turn as no longer speaking.
-func (m *Machine) hush(t *turn) {
+// stopSpeaking marks a turn as no longer speaking.
+func (m *Machine) stopSpeaking(t *turn) {
 	if t.Speaking {
 		t.Speaking = false
 		m.speaking = slices.DeleteFunc(m.speaking, func(other *turn) bool { return other == t })
 	}
 }
 
-func (m *Machine) wait(t *turn, what string, limit time.Duration) {
+func (m *Machine) addTimeout(t *turn, what string, limit time.Duration) {
 	t.Waiting, t.due = what, m.now.Add(limit)
 }
 
-func (m *Machine) unwait(t *turn) { t.Waiting, t.due = "", time.Time{} }
+func (m *Machine) removeTimeout(t *turn) { t.Waiting, t.due = "", time.Time{} }
 
-// settle moves a turn that expects nothing more to the finished ones, and forgets the oldest of these.
-func (m *Machine) settle(t *turn) {
+// moveToFinished moves a turn that expects nothing more to the finished ones, and forgets the oldest of these.
+func (m *Machine) moveToFinished(t *turn) {
 	if !t.open || t.Status.InFlight() || t.Waiting == proto.CancelAck {
 		return
 	}
@@ -151,7 +155,7 @@ func (m *Machine) settle(t *turn) {
 // turnOf returns the turn that an agent's message names, else the agent's only open turn that it can mean; nil if
 // there is none.
 func (m *Machine) turnOf(msg proto.Message, meant func(t *turn) bool) (found *turn) {
-	if id := text(msg, proto.TurnID); id != "" {
+	if id := memberText(msg, proto.TurnID); id != "" {
 		return m.turns[id]
 	}
 	for _, t := range m.open {
@@ -213,36 +217,36 @@ func IsFinal(msg proto.Message) bool {
 	return !says
 }
 
-// output handles an AGENT_OUTPUT (4G).
-func (m *Machine) output(msg proto.Message) {
-	t := m.turns[text(msg, proto.TurnID)]
-	m.run(&job{t: t, msg: msg}, m.o.Policy.Output(m, t.view(), msg))
+// handleOutput handles an AGENT_OUTPUT (4G).
+func (m *Machine) handleOutput(msg proto.Message) {
+	t := m.turns[memberText(msg, proto.TurnID)]
+	m.runProgram(&job{t: t, msg: msg}, m.o.Policy.Output(m, t.publicTurn(), msg))
 }
 
-// failure handles an ERROR from an agent or SessionManager.
-func (m *Machine) failure(msg proto.Message) {
-	t := m.turns[text(msg, proto.TurnID)]
-	m.run(&job{t: t, msg: msg}, m.o.Policy.Error(m, t.view(), msg))
+// handleError handles an ERROR from an agent or SessionManager.
+func (m *Machine) handleError(msg proto.Message) {
+	t := m.turns[memberText(msg, proto.TurnID)]
+	m.runProgram(&job{t: t, msg: msg}, m.o.Policy.Error(m, t.publicTurn(), msg))
 }
 
-// forward publishes an agent's message with payload and metadata unchanged (RT-148, RT-149).
-func (m *Machine) forward(j *job) {
+// forwardOutput publishes an agent's message with payload and metadata unchanged (RT-148, RT-149).
+func (m *Machine) forwardOutput(j *job) {
 	if t := j.t; t != nil && j.msg.Event == proto.AgentOutput {
 		t.LastOutput = m.now
 		m.spoken++
 		t.spoken = m.spoken
-		m.collected.add(t, j.msg.Payload)
+		m.collected.addPiece(t, j.msg.Payload)
 	}
 	out := m.New(j.msg.Event, j.msg.Subtype, proto.ToFrontend, "", j.msg.Payload, IDs{})
-	out.Metadata = cloned(j.msg.Metadata)
-	m.emit(out)
+	out.Metadata = cloneObject(j.msg.Metadata)
+	m.emitMessage(out)
 }
 
-// report publishes that an output is not forwarded. The id of another agent's turn appears only in the payload,
-// because that turn is not at fault.
-func (m *Machine) report(j *job) {
+// reportUnforwarded publishes that an output is not forwarded. The id of another agent's turn appears only in the
+// payload, because that turn is not at fault.
+func (m *Machine) reportUnforwarded(j *job) {
 	payload := object{"agent_id": j.msg.Sender, "message_id": j.msg.ID}
-	id := text(j.msg, proto.TurnID)
+	id := memberText(j.msg, proto.TurnID)
 	if len(id) > m.o.Limits.ID {
 		id = ""
 	}
@@ -255,16 +259,17 @@ func (m *Machine) report(j *job) {
 		payload["claimed_turn_id"] = id
 		why = "names a turn of another agent"
 	default:
-		ids = t.ids()
+		ids = t.turnIDs()
 		why = fmt.Sprintf("names a turn that is %s", t.Status)
 	}
-	m.fail(proto.UnexpectedReply, fmt.Sprintf("output of agent %.80q is not shown: it %s", j.msg.Sender, why), payload,
+	m.publishError(proto.UnexpectedReply, fmt.Sprintf("output of agent %.80q is not shown: it %s", j.msg.Sender, why),
+		payload,
 		ids)
 }
 
-// speak makes a turn the last one that spoke (RT-142).
-func (m *Machine) speak(t *turn) {
-	m.hush(t)
+// markSpeaking makes a turn the last one that spoke (RT-142).
+func (m *Machine) markSpeaking(t *turn) {
+	m.stopSpeaking(t)
 	t.Speaking = true
 	m.speaking = append(m.speaking, t)
 }

@@ -76,7 +76,7 @@ type View interface {
 // IDs are the ids in a message's metadata; "" means none.
 type IDs struct{ Trace, Turn, Tx string }
 
-func (ids IDs) metadata() map[string]any {
+func (ids IDs) idMetadata() map[string]any {
 	m := make(map[string]any, 3)
 	put := func(name, id string) {
 		if id != "" {
