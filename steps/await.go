@@ -51,24 +51,24 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *verdict.
 	if w.gateway.Load() != nil && w.isCut() {
 		return transcript.Record{}, &verdict.Miss{Reason: w.cutBy()}
 	}
-	if miss := w.unasked(e); miss != nil {
+	if miss := w.whyNothingOwed(e); miss != nil {
 		return transcript.Record{}, miss
 	}
 	ctx, seen := w.untilSevered(ctx)
 	defer seen()
-	a := w.awaiting(ctx, e)
+	a := w.newAwaiting(ctx, e)
 	ctx, cancel := deadline.WithLimitCause(ctx, a.within, errLimit)
 	defer cancel()
 	goesOn := w.Idles()
 	rec, err := a.run(ctx)
 	goesOn()
-	took := a.took()
-	if a.miss == nil && (err == nil || a.closed || errors.Is(err, errLimit)) && !w.disturbed() {
-		w.Env.patience.over(waited{kind: a.kind, family: a.Family, limit: a.limit, took: took,
+	took := a.elapsed()
+	if a.miss == nil && (err == nil || a.closed || errors.Is(err, errLimit)) && !w.isDisturbed() {
+		w.Env.patience.recordWait(waited{kind: a.kind, family: a.Family, limit: a.limit, took: took,
 			whole: a.within == a.limit && !a.closed, came: err == nil, fenced: a.answered > 0})
 	}
 	switch {
-	case err != nil && w.severed():
+	case err != nil && w.isSevered():
 		return transcript.Record{}, &verdict.Miss{Reason: errSevered.Error()}
 	case a.miss != nil:
 		return transcript.Record{}, a.miss
@@ -76,7 +76,7 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *verdict.
 		// it may have come after the transcript was full
 		w.cut, w.why = true, moreThanHeld
 		return transcript.Record{}, &verdict.Miss{Reason: w.why}
-	case errors.Is(err, errLimit) && a.flooded():
+	case errors.Is(err, errLimit) && a.endedInFlood():
 		w.cut, w.why = true, fmt.Sprintf("the target was still sending when the time was up, after %d messages (%d kB): "+
 			"it may have sent this one as well", a.came, a.bytes/1000)
 		return transcript.Record{}, &verdict.Miss{Reason: w.why}
@@ -90,7 +90,7 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *verdict.
 	case errors.Is(err, errLimit):
 		w.late++
 		return transcript.Record{}, &verdict.Miss{Late: true, Reason: "no such message within " + Span(a.within) +
-			w.unflushed(e.Conn) + w.quoteSilentStderr(e.Conn, e.After)}
+			w.describeUnflushed(e.Conn) + w.quoteSilentStderr(e.Conn, e.After)}
 	case err != nil: // interrupted or out of time: from now on nothing is the target's fault
 		w.cut = true
 		return transcript.Record{}, NotOwed("the scenario was cut off: %v", err)
@@ -121,20 +121,20 @@ type awaiting struct {
 	miss          *verdict.Miss
 }
 
-func (w *World) awaiting(ctx context.Context, e Wait) *awaiting {
+func (w *World) newAwaiting(ctx context.Context, e Wait) *awaiting {
 	if e.Within == 0 {
 		e.Within = w.Env.Event()
 	}
 	e.Within = max(e.Within, time.Millisecond) // the time may be up already
 	a := &awaiting{Wait: e, w: w, kind: kindOf(ctx, e), limit: e.Within, began: time.Now(), clock: deadline.In(e.Within),
 		seen: e.After}
-	a.within = min(w.Limit(a.limit), w.Env.within(a.kind, a.limit, a.Proof))
+	a.within = min(w.Limit(a.limit), w.Env.waitLimit(a.kind, a.limit, a.Proof))
 	return a
 }
 
-// took returns how long the target has taken so far, without stalls of the harness, which do not count against
+// elapsed returns how long the target has taken so far, without stalls of the harness, which do not count against
 // limits.
-func (a *awaiting) took() time.Duration {
+func (a *awaiting) elapsed() time.Duration {
 	if a.Sent != nil {
 		if at := a.Sent(); !at.IsZero() {
 			return time.Since(at)
@@ -146,40 +146,40 @@ func (a *awaiting) took() time.Duration {
 // run waits for the record, and sends the fence meanwhile.
 func (a *awaiting) run(ctx context.Context) (transcript.Record, error) {
 	if a.Fence == nil || a.within <= margin {
-		return a.whole(ctx, a.record)
+		return a.waitWholeLimit(ctx, a.matchRecord)
 	}
-	rec, err := a.until(ctx, a.w.Env.patience.fences(a.kind), a.record)
+	rec, err := a.waitStage(ctx, a.w.Env.patience.fenceDelay(a.kind), a.matchRecord)
 	if !errors.Is(err, errStage) {
 		return rec, err
 	}
 	if a.answer = a.Fence(ctx); a.answer == nil {
-		return a.whole(ctx, a.record)
+		return a.waitWholeLimit(ctx, a.matchRecord)
 	}
-	rec, err = a.whole(ctx, func(r *transcript.Record) bool { return a.record(r) || a.isAnswer(r) })
+	rec, err = a.waitWholeLimit(ctx, func(r *transcript.Record) bool { return a.matchRecord(r) || a.isAnswer(r) })
 	if err != nil || rec.N != a.answered {
 		return rec, err
 	}
-	least, ok := a.w.Env.patience.closes(a.kind, a.Family)
+	least, ok := a.w.Env.patience.fenceEndsWait(a.kind, a.Family)
 	if !ok {
-		return a.whole(ctx, a.record)
+		return a.waitWholeLimit(ctx, a.matchRecord)
 	}
-	rec, err = a.until(ctx, least-time.Since(a.began), a.record)
+	rec, err = a.waitStage(ctx, least-time.Since(a.began), a.matchRecord)
 	a.closed = errors.Is(err, errStage)
 	return rec, err
 }
 
 var errStage = errors.New("stage")
 
-// until waits for at most a stage of the wait, after which the error is errStage.
-func (a *awaiting) until(ctx context.Context, stage time.Duration,
+// waitStage waits for at most a stage of the wait, after which the error is errStage.
+func (a *awaiting) waitStage(ctx context.Context, stage time.Duration,
 	match func(*transcript.Record) bool) (transcript.Record, error) {
 	ctx, cancel := deadline.WithLimitCause(ctx, stage, errStage)
 	defer cancel()
-	return a.look(ctx, match)
+	return a.scanRecords(ctx, match)
 }
 
-// look continues after the last record looked at.
-func (a *awaiting) look(ctx context.Context, match func(*transcript.Record) bool) (transcript.Record, error) {
+// scanRecords continues after the last record looked at.
+func (a *awaiting) scanRecords(ctx context.Context, match func(*transcript.Record) bool) (transcript.Record, error) {
 	return a.w.T.AwaitKept(ctx, a.seen, func(r *transcript.Record) bool {
 		a.seen = r.N
 		if a.w.Watch != nil && r.N > a.w.watched {
@@ -214,29 +214,29 @@ const (
 	floodBytes = 4 << 20
 )
 
-// flooded reports whether a wait has ended in the middle of a flood.
-func (a *awaiting) flooded() bool {
+// endedInFlood reports whether a wait has ended in the middle of a flood.
+func (a *awaiting) endedInFlood() bool {
 	return (a.came >= flood || a.bytes >= floodBytes) && time.Since(a.last) < a.within/4
 }
 
-// whole waits for the whole limit, unless other waits meanwhile learn that a shorter one will do.
-func (a *awaiting) whole(ctx context.Context, match func(*transcript.Record) bool) (transcript.Record, error) {
+// waitWholeLimit waits for the whole limit, unless other waits meanwhile learn that a shorter one will do.
+func (a *awaiting) waitWholeLimit(ctx context.Context, match func(*transcript.Record) bool) (transcript.Record, error) {
 	for a.within == a.limit && a.limit >= shortest {
-		rec, err := a.until(ctx, a.limit/hurry, match)
+		rec, err := a.waitStage(ctx, a.limit/hurry, match)
 		if !errors.Is(err, errStage) {
 			return rec, err
 		}
-		if part, gone := min(a.w.Limit(a.limit), a.w.Env.within(a.kind, a.limit, a.Proof)),
+		if part, gone := min(a.w.Limit(a.limit), a.w.Env.waitLimit(a.kind, a.limit, a.Proof)),
 			time.Since(a.began); part < a.limit && part <= gone {
 			a.within = gone.Round(time.Millisecond)
 			return transcript.Record{}, errLimit
 		}
 	}
-	return a.look(ctx, match)
+	return a.scanRecords(ctx, match)
 }
 
-// record matches what ends the wait: the awaited record, or one that rules it out.
-func (a *awaiting) record(r *transcript.Record) bool {
+// matchRecord matches what ends the wait: the awaited record, or one that rules it out.
+func (a *awaiting) matchRecord(r *transcript.Record) bool {
 	if a.Match(r) {
 		return true
 	}
@@ -244,7 +244,7 @@ func (a *awaiting) record(r *transcript.Record) bool {
 		a.w.cut, a.w.why = true, r.Label // it is unknown whether the target received the request
 	}
 	if r.Dir == transcript.Received && r.Kind == transcript.Closed {
-		a.miss = &verdict.Miss{Reason: ending(*r), At: r.N}
+		a.miss = &verdict.Miss{Reason: describeEnding(*r), At: r.N}
 	} else if a.Hopeless != nil {
 		if why := a.Hopeless(r); why != "" {
 			a.miss = &verdict.Miss{Reason: why, At: r.N}
@@ -270,8 +270,8 @@ func NotOwed(format string, args ...any) *verdict.Miss {
 	return &verdict.Miss{NotOwed: true, Reason: fmt.Sprintf(format, args...)}
 }
 
-// unasked returns why nothing is owed that would end a wait; nil if something may be.
-func (w *World) unasked(e Wait) *verdict.Miss {
+// whyNothingOwed returns why nothing is owed that would end a wait; nil if something may be.
+func (w *World) whyNothingOwed(e Wait) *verdict.Miss {
 	if err := w.unopened[e.Conn]; err != nil {
 		return NotOwed("%s could not connect: %v", e.Conn, err)
 	}
@@ -304,12 +304,12 @@ func (w *World) openedWith(o driver.OpenOptions, err error, interrupted bool) er
 	return err
 }
 
-// owed reports whether a check judges anything: it saw something, or waited for what an act had asked for.
-func owed(c verdict.Finding) bool { return c.OK || c.Miss == nil || !c.Miss.NotOwed }
+// isOwed reports whether a check judges anything: it saw something, or waited for what an act had asked for.
+func isOwed(c verdict.Finding) bool { return c.OK || c.Miss == nil || !c.Miss.NotOwed }
 
-// unowed returns the error of a step with a check of what is not owed; nil if every check judges.
-func unowed(checks []verdict.Finding) error {
-	i := slices.IndexFunc(checks, func(c verdict.Finding) bool { return !owed(c) })
+// unowedError returns the error of a step with a check of what is not owed; nil if every check judges.
+func unowedError(checks []verdict.Finding) error {
+	i := slices.IndexFunc(checks, func(c verdict.Finding) bool { return !isOwed(c) })
 	if i < 0 {
 		return nil
 	}
@@ -343,13 +343,13 @@ func StepsAfter(sc *godog.ScenarioContext, missing func() error, register func()
 func Span(d time.Duration) string {
 	d = max(d, 0)
 	if d < 999500*time.Microsecond {
-		return digits(float64(d)/1e6) + "ms"
+		return formatDigits(float64(d)/1e6) + "ms"
 	}
-	return digits(d.Seconds()) + "s"
+	return formatDigits(d.Seconds()) + "s"
 }
 
-// digits renders a number with three digits, or with all digits before its point if these are more.
-func digits(n float64) string {
+// formatDigits renders a number with three digits, or with all digits before its point if these are more.
+func formatDigits(n float64) string {
 	if n >= 100 {
 		return strconv.FormatFloat(n, 'f', 0, 64)
 	}

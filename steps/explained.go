@@ -33,24 +33,24 @@ type explained struct {
 //
 // A clause left not tested stays so in this scenario, even if other checks of it passed.
 func (w *World) ExplainedBy(monitor string, fault verdict.Finding, checks ...verdict.Finding) error {
-	if w.severed() {
+	if w.isSevered() {
 		return nil
 	}
-	first := w.binding(fault.Clauses)
-	if fault.OK || first == "" || w.isCut() || unowed(checks) != nil {
-		if broken := w.judge(checks); len(broken) > 0 {
+	first := w.firstBindingClause(fault.Clauses)
+	if fault.OK || first == "" || w.isCut() || unowedError(checks) != nil {
+		if broken := w.judgeChecks(checks); len(broken) > 0 {
 			return &BrokenError{Failures: broken}
 		}
-		return unowed(checks)
+		return unowedError(checks)
 	}
 	why := fmt.Sprintf("beside %s: %s", first, fault.Observed)
-	by := w.besides.by(monitor, fault)
+	by := w.besides.causeOfFault(monitor, fault)
 	for _, c := range checks {
-		for _, id := range w.tagged(c.Clauses) {
+		for _, id := range w.isTagged(c.Clauses) {
 			if c.OK {
 				continue
 			}
-			w.besides.add(id, why)
+			w.besides.addUntested(id, why)
 			by.explains = append(by.explains, Failure{Finding: c, Clause: id, Step: w.step,
 				Outcome: verdict.ByLevel(w.Env.Ledger.Level(id), w.Env.Strict)})
 		}
@@ -58,8 +58,8 @@ func (w *World) ExplainedBy(monitor string, fault verdict.Finding, checks ...ver
 	return NotTestedf("%s", why)
 }
 
-// by returns the cause with a fault, which it adds if it is new.
-func (e *explained) by(monitor string, fault verdict.Finding) *cause {
+// causeOfFault returns the cause with a fault, which it adds if it is new.
+func (e *explained) causeOfFault(monitor string, fault verdict.Finding) *cause {
 	at := slices.IndexFunc(e.causes, func(c cause) bool {
 		return c.monitor == monitor && c.finding.At == fault.At && c.finding.Expected == fault.Expected
 	})
@@ -70,8 +70,8 @@ func (e *explained) by(monitor string, fault verdict.Finding) *cause {
 	return &e.causes[at]
 }
 
-// add keeps why a clause is not tested.
-func (e *explained) add(id, why string) {
+// addUntested keeps why a clause is not tested.
+func (e *explained) addUntested(id, why string) {
 	if e.why == nil {
 		e.why, e.first = map[string]string{}, why
 	}
@@ -80,18 +80,19 @@ func (e *explained) add(id, why string) {
 	}
 }
 
-// unexplained counts the failed checks of causes that no monitor reports, and returns the error that ended the
+// countUnexplained counts the failed checks of causes that no monitor reports, and returns the error that ended the
 // scenario: no check is explained by something that is nowhere a failure.
-func (w *World) unexplained(monitors []monitor.Monitor, err error) error {
+func (w *World) countUnexplained(monitors []monitor.Monitor, err error) error {
 	for _, c := range w.besides.causes {
 		if slices.ContainsFunc(monitors, func(m monitor.Monitor) bool {
-			return m.Name == c.monitor && m.For(w.Env.Role) && slices.Contains(m.Clauses, w.binding(c.finding.Clauses))
+			return m.Name == c.monitor && m.For(w.Env.Role) &&
+				slices.Contains(m.Clauses, w.firstBindingClause(c.finding.Clauses))
 		}) {
 			continue
 		}
 		for _, one := range c.explains {
-			w.settle(one.Clause, one.Outcome, one.Observed)
-			w.keep(one)
+			w.keepWorst(one.Clause, one.Outcome, one.Observed)
+			w.addFailure(one)
 		}
 		if len(c.explains) > 0 {
 			err = &BrokenError{Failures: c.explains}
@@ -100,8 +101,8 @@ func (w *World) unexplained(monitors []monitor.Monitor, err error) error {
 	return err
 }
 
-// binding returns the first of the clauses that a target must keep; "" if there is none.
-func (w *World) binding(clauses []string) string {
+// firstBindingClause returns the first of the clauses that a target must keep; "" if there is none.
+func (w *World) firstBindingClause(clauses []string) string {
 	i := slices.IndexFunc(clauses, func(id string) bool {
 		return verdict.ByLevel(w.Env.Ledger.Level(id), w.Env.Strict) == verdict.Failed
 	})
@@ -121,29 +122,29 @@ func (w *World) causesOf(monitor string) (out []verdict.Finding) {
 	return out
 }
 
-// explain keeps the checks that a fault explains under the failure that reports the fault.
-func (f *following) explain() {
+// explainChecks keeps the checks that a fault explains under the failure that reports the fault.
+func (f *following) explainChecks() {
 	for _, c := range f.w.besides.causes {
 		if c.monitor != f.m.Name {
 			continue
 		}
-		by := f.reports(c.finding)
+		by := f.reportingFailure(c.finding)
 		if by == nil {
 			continue
 		}
 		for _, one := range c.explains {
-			by.follow(one)
+			by.addConsequence(one)
 		}
 	}
 }
 
-// reports returns the failure that reports a fault: of the first binding clause that it breaks.
-func (f *following) reports(fault verdict.Finding) *Failure {
-	id := f.w.binding(fault.Clauses)
+// reportingFailure returns the failure that reports a fault: of the first binding clause that it breaks.
+func (f *following) reportingFailure(fault verdict.Finding) *Failure {
+	id := f.w.firstBindingClause(fault.Clauses)
 	if broken := f.broken[id]; broken != nil {
 		return broken
 	}
-	return f.told(id, fault)
+	return f.reportedFailure(id, fault)
 }
 
 // maxFollowing bounds the findings kept under one failure; they only show how far a deviation reaches.
@@ -166,18 +167,18 @@ type following struct {
 	follows    map[string]*Failure // by clause: the deviation that its first following finding follows from
 }
 
-// monitored reduces a monitor's findings to one judgement per clause: the first failure; else passed, if a finding
+// reduceFindings reduces a monitor's findings to one judgement per clause: the first failure; else passed, if a finding
 // shows that the clause was kept and no record was lost; else not tested, if every finding follows from a deviation.
-func (w *World) monitored(m monitor.Monitor, records []transcript.Record) (out []verdict.Judgement,
+func (w *World) reduceFindings(m monitor.Monitor, records []transcript.Record) (out []verdict.Judgement,
 	failures []Failure) {
 	f := &following{w: w, m: m, broken: map[string]*Failure{}, kept: map[string]bool{}, follows: map[string]*Failure{}}
 	f.stepsFound(records)
 	found := slices.Concat(m.Check(transcript.Judged(records)), w.causesOf(m.Name))
 	slices.SortStableFunc(found, func(a, b verdict.Finding) int { return a.At - b.At })
 	for _, one := range found {
-		f.take(one)
+		f.addFinding(one)
 	}
-	f.explain()
+	f.explainChecks()
 	for _, id := range m.Clauses {
 		j := verdict.Judgement{Clause: id, Outcome: verdict.Passed, Monitor: m.Name}
 		switch broken, first := f.broken[id], f.follows[id]; {
@@ -202,26 +203,26 @@ func (w *World) monitored(m monitor.Monitor, records []transcript.Record) (out [
 func (f *following) stepsFound(records []transcript.Record) {
 	for i := range f.w.failures {
 		one := &f.w.failures[i]
-		for _, seen := range one.sightings() {
+		for _, seen := range one.allSightings() {
 			model, at := seen.Model, cmp.Or(seen.At, seen.since)
 			if model == "" && seen.At > 0 && seen.At <= len(records) && f.m.Of != nil {
 				model = f.m.Of(records[seen.At-1])
 			}
-			f.ended(model, at, one)
+			f.recordModelEnd(model, at, one)
 		}
 	}
 }
 
-// ended records that a failure has ended a model. Only failures of binding clauses do so: a broken SHOULD must not
-// let a warning hide a failure.
-func (f *following) ended(model string, at int, by *Failure) {
+// recordModelEnd records that a failure has ended a model. Only failures of binding clauses do so: a broken SHOULD must
+// not let a warning hide a failure.
+func (f *following) recordModelEnd(model string, at int, by *Failure) {
 	if model != "" && by.Outcome == verdict.Failed {
 		f.deviations = append(f.deviations, deviation{model, at, by})
 	}
 }
 
-// first returns the failure that a finding follows from; nil if the finding counts by itself.
-func (f *following) first(one verdict.Finding) *Failure {
+// causingFailure returns the failure that a finding follows from; nil if the finding counts by itself.
+func (f *following) causingFailure(one verdict.Finding) *Failure {
 	var first *deviation
 	for i, d := range f.deviations {
 		behind := d.at < one.At || d.at == one.At && one.Follows
@@ -235,26 +236,26 @@ func (f *following) first(one verdict.Finding) *Failure {
 	return first.failure
 }
 
-func (f *following) take(one verdict.Finding) {
-	from := f.first(one)
+func (f *following) addFinding(one verdict.Finding) {
+	from := f.causingFailure(one)
 	ended := false
 	for i, id := range one.Clauses {
 		fail := &Failure{Finding: one, Clause: id, Outcome: verdict.ByLevel(f.w.Env.Ledger.Level(id), f.w.Env.Strict),
-			Monitor: f.m.Name, Missing: one.Miss != nil && f.w.missing(one), gone: f.w.BrokenOff(one.Miss)}
+			Monitor: f.m.Name, Missing: one.Miss != nil && f.w.onlyMissing(one), gone: f.w.BrokenOff(one.Miss)}
 		switch {
 		case from != nil:
 			if f.follows[id] == nil {
 				f.follows[id] = from
 			}
 			if !one.OK && i == 0 {
-				from.follow(*fail)
+				from.addConsequence(*fail)
 			}
 			continue
 		case one.OK:
 			f.kept[id] = true
 			continue
 		}
-		if told := f.told(id, one); told != nil { // the scenario reports it already
+		if told := f.reportedFailure(id, one); told != nil { // the scenario reports it already
 			fail = told
 		} else if f.broken[id] == nil && slices.Contains(f.m.Clauses, id) {
 			f.broken[id] = fail
@@ -262,14 +263,14 @@ func (f *following) take(one verdict.Finding) {
 			fail = f.broken[id]
 		}
 		if fail != nil && fail.Outcome == verdict.Failed && !ended {
-			f.ended(one.Model, one.At, fail)
+			f.recordModelEnd(one.Model, one.At, fail)
 			ended = true
 		}
 	}
 }
 
-// follow adds a finding that follows from f.
-func (f *Failure) follow(one Failure) {
+// addConsequence adds a finding that follows from f.
+func (f *Failure) addConsequence(one Failure) {
 	if len(f.Following) == maxFollowing {
 		f.MoreFollowing++
 		return
@@ -277,9 +278,9 @@ func (f *Failure) follow(one Failure) {
 	f.Following = append(f.Following, one)
 }
 
-// told returns the scenario's own failure that reports what a monitor has found, or that counts a failure which does;
-// nil if there is none.
-func (f *following) told(id string, one verdict.Finding) *Failure {
+// reportedFailure returns the scenario's own failure that reports what a monitor has found, or that counts a failure
+// which does; nil if there is none.
+func (f *following) reportedFailure(id string, one verdict.Finding) *Failure {
 	i := slices.IndexFunc(f.w.failures, func(told Failure) bool {
 		if told.Clause != id {
 			return false

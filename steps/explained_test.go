@@ -41,7 +41,7 @@ func TestExplainedBy(t *testing.T) {
 			_ = w.Judge(row.checks...)
 			err := w.ExplainedBy(row.monitor, row.fault, verdict.Finding{Clauses: []string{"AS-005"}, Expected: "x",
 				Observed: "y", At: 3})
-			res := w.result([]monitor.Monitor{shape}, err)
+			res := w.sumUpResult([]monitor.Monitor{shape}, err)
 			if got := res.Clauses[0]; got.Outcome != row.want {
 				t.Errorf("AS-005 is %s (%s), want %s", got.Outcome, got.Reason, row.want)
 			}

@@ -102,7 +102,7 @@ func TestFollow(t *testing.T) {
 					under = append(under, fmt.Sprintf("%s at %d: %s at %d", f.Clause, f.At, next.Clause, next.At))
 				}
 			}
-			res := w.result([]monitor.Monitor{m}, nil)
+			res := w.sumUpResult([]monitor.Monitor{m}, nil)
 			for _, x := range res.Monitors {
 				switch x.Outcome {
 				case verdict.Passed:
@@ -136,7 +136,7 @@ func failureOf(res Result, j verdict.Judgement) Failure {
 func TestFollowingIsBounded(t *testing.T) {
 	f := &Failure{Clause: "AS-001", Outcome: verdict.Failed}
 	for i := range maxFollowing + 5 {
-		f.follow(Failure{Clause: "AS-005", Finding: verdict.Finding{At: i}})
+		f.addConsequence(Failure{Clause: "AS-005", Finding: verdict.Finding{At: i}})
 	}
 	if len(f.Following) != maxFollowing || f.MoreFollowing != 5 {
 		t.Errorf("%d are kept and %d counted, want %d and 5", len(f.Following), f.MoreFollowing, maxFollowing)

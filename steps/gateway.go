@@ -11,9 +11,9 @@ import (
 	"parley/transport/transcript"
 )
 
-// hears returns a sink that notices what a gateway answers in the target's place. The target does not know of such a
-// request, so from then on the scenario judges nothing.
-func (w *World) hears(to driver.Sink) driver.Sink {
+// gatewaySink returns a sink that notices what a gateway answers in the target's place. The target does not know of
+// such a request, so from then on the scenario judges nothing.
+func (w *World) gatewaySink(to driver.Sink) driver.Sink {
 	return func(r transcript.Record) int {
 		if driver.ByGateway(&r) {
 			why := "the gateway answered " + r.Label
@@ -37,8 +37,8 @@ func (a *awaiting) gatewayEnds(ctx context.Context, r *transcript.Record) bool {
 	return a.miss != nil
 }
 
-// unflushed says that the compression of a connection's stream is not flushed; "" if it is, or there is none.
-func (w *World) unflushed(conn string) string {
+// describeUnflushed says that the compression of a connection's stream is not flushed; "" if it is, or there is none.
+func (w *World) describeUnflushed(conn string) string {
 	for _, r := range w.T.All() {
 		if r.Kind == transcript.Remark && r.Conn == conn && strings.HasPrefix(r.Label, driver.Unflushed) {
 			return "; " + r.Label

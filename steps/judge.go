@@ -91,13 +91,13 @@ func (e *NotApplicableError) Error() string { return "not applicable: " + e.Reas
 // SHOULD is a warning; below that, a difference is an observation. What is not owed (Miss.NotOwed) judges nothing, and
 // is returned as a *NotTestedError.
 func (w *World) Judge(checks ...verdict.Finding) error {
-	w.judge(checks)
-	return unowed(checks)
+	w.judgeChecks(checks)
+	return unowedError(checks)
 }
 
-// judge records checks and returns the failures of binding clauses.
-func (w *World) judge(checks []verdict.Finding) (broken []Failure) {
-	if w.severed() { // no party is at fault for messages that the cut prevented
+// judgeChecks records checks and returns the failures of binding clauses.
+func (w *World) judgeChecks(checks []verdict.Finding) (broken []Failure) {
+	if w.isSevered() { // no party is at fault for messages that the cut prevented
 		return nil
 	}
 	for _, c := range checks {
@@ -105,36 +105,36 @@ func (w *World) judge(checks []verdict.Finding) (broken []Failure) {
 			w.cut, w.why = true, moreThanHeld
 		}
 		if w.isCut() { // after the cut nothing was waited for long enough to judge it
-			w.skip(c.Clauses)
+			w.skipClauses(c.Clauses)
 			continue
 		}
-		if !owed(c) {
-			for _, id := range w.tagged(c.Clauses) {
-				w.settle(id, verdict.NotTested, c.Miss.Reason)
+		if !isOwed(c) {
+			for _, id := range w.isTagged(c.Clauses) {
+				w.keepWorst(id, verdict.NotTested, c.Miss.Reason)
 			}
 			continue
 		}
 		first := w.endedBy(c.Model)
-		for _, id := range w.tagged(c.Clauses) {
+		for _, id := range w.isTagged(c.Clauses) {
 			if c.OK && first < 0 {
-				w.settle(id, verdict.Passed, "")
+				w.keepWorst(id, verdict.Passed, "")
 			}
 			if c.OK {
 				continue
 			}
 			f := Failure{Finding: c, Clause: id, Outcome: verdict.ByLevel(w.Env.Ledger.Level(id), w.Env.Strict),
-				Step: w.step, Missing: w.missing(c), since: w.T.Len(), gone: w.BrokenOff(c.Miss),
+				Step: w.step, Missing: w.onlyMissing(c), since: w.T.Len(), gone: w.BrokenOff(c.Miss),
 				when: w.momentOf(time.Now())}
 			if first >= 0 {
-				w.failures[first].follow(f)
+				w.failures[first].addConsequence(f)
 				continue
 			}
 			if f.Outcome == verdict.NotApplicable {
-				w.settle(id, f.Outcome, "observed: "+c.Observed+" (the document has: "+c.Expected+")")
+				w.keepWorst(id, f.Outcome, "observed: "+c.Observed+" (the document has: "+c.Expected+")")
 				continue
 			}
-			w.settle(id, f.Outcome, c.Observed)
-			w.keep(f)
+			w.keepWorst(id, f.Outcome, c.Observed)
+			w.addFailure(f)
 			if f.Outcome == verdict.Failed {
 				broken = append(broken, f)
 			}
@@ -146,14 +146,15 @@ func (w *World) judge(checks []verdict.Finding) (broken []Failure) {
 // endedBy returns the index of the step failure that has ended a model; -1 if there is none.
 func (w *World) endedBy(model string) int {
 	return slices.IndexFunc(w.failures, func(f Failure) bool {
-		return model != "" && f.Outcome == verdict.Failed && slices.ContainsFunc(f.sightings(), func(s *Failure) bool {
-			return s.Model != "" && monitor.Covers(s.Model, model)
-		})
+		return model != "" && f.Outcome == verdict.Failed &&
+			slices.ContainsFunc(f.allSightings(), func(s *Failure) bool {
+				return s.Model != "" && monitor.Covers(s.Model, model)
+			})
 	})
 }
 
-// keep adds a failure, or counts it on one of the same group.
-func (w *World) keep(f Failure) {
+// addFailure adds a failure, or counts it on one of the same group.
+func (w *World) addFailure(f Failure) {
 	if !slices.ContainsFunc(w.fresh, func(one Failure) bool {
 		return one.Clause == f.Clause && one.Group == f.Group &&
 			f.Group != ""
@@ -168,28 +169,28 @@ func (w *World) keep(f Failure) {
 			continue
 		}
 		if f.Group != "" && one.Group == f.Group {
-			one.count(f)
+			one.countSame(f)
 			return
 		}
 		kept, last = kept+1, i
 	}
 	if kept >= maxKept {
-		w.failures[last].count(f)
+		w.failures[last].countSame(f)
 		return
 	}
 	w.failures = append(w.failures, f)
 }
 
-// count counts another failure of the same group.
-func (f *Failure) count(other Failure) {
+// countSame counts another failure of the same group.
+func (f *Failure) countSame(other Failure) {
 	f.Count = max(f.Count, 1) + 1
 	f.Missing = f.Missing && other.Missing
 	f.others = append(f.others, &other)
 }
 
-// missing reports whether a failed check only means that an answer was late, or that the target had no room for the
+// onlyMissing reports whether a failed check only means that an answer was late, or that the target had no room for the
 // request. A wrong answer is wrong however busy the target is.
-func (w *World) missing(c verdict.Finding) bool {
+func (w *World) onlyMissing(c verdict.Finding) bool {
 	if at := w.T.Page(c.At-1, 1); c.At > 0 && len(at) > 0 && at[0].Dir == transcript.Received {
 		switch at[0].Kind {
 		// a page always looks like something; a failure carries no message
@@ -211,20 +212,20 @@ func (w *World) BrokenOff(miss *verdict.Miss) bool {
 	return len(at) > 0 && (at[0].Kind == transcript.Closed || at[0].Kind == transcript.Failure)
 }
 
-// sightings returns f and the failures counted on it, in order.
-func (f *Failure) sightings() []*Failure { return append([]*Failure{f}, f.others...) }
+// allSightings returns f and the failures counted on it, in order.
+func (f *Failure) allSightings() []*Failure { return append([]*Failure{f}, f.others...) }
 
 // Need is Judge for a check that the rest of the scenario depends on. If the check fails, the scenario ends: with a
 // *BrokenError if that breaks a clause which the scenario judges, else with a *NotTestedError.
 func (w *World) Need(c verdict.Finding) error {
-	broken := w.judge([]verdict.Finding{c})
+	broken := w.judgeChecks([]verdict.Finding{c})
 	switch {
 	case w.cut:
 		return NotTestedf("%s", w.cutBy())
 	case c.OK:
 		return nil
-	case !owed(c):
-		return unowed([]verdict.Finding{c})
+	case !isOwed(c):
+		return unowedError([]verdict.Finding{c})
 	case len(broken) > 0:
 		return &BrokenError{Failures: broken}
 	}
@@ -255,11 +256,11 @@ func (w *World) Broken() bool { return len(w.failures) > 0 }
 // Observe records an observation on a clause of any level, which never counts against the target.
 func (w *World) Observe(id, what string) {
 	if w.tags[id] {
-		w.settle(id, verdict.NotApplicable, "observed: "+what)
+		w.keepWorst(id, verdict.NotApplicable, "observed: "+what)
 	}
 }
 
-func (w *World) tagged(ids []string) []string {
+func (w *World) isTagged(ids []string) []string {
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !w.tags[id] })
 }
 
@@ -283,10 +284,10 @@ func (w *World) cutBy() string {
 	return "the scenario was cut off: interrupted, or out of time"
 }
 
-// skip records that a check of clauses was skipped because the scenario was cut off. Earlier checks of these clauses
-// then do not count as passed.
-func (w *World) skip(ids []string) {
-	for _, id := range w.tagged(ids) {
+// skipClauses records that a check of clauses was skipped because the scenario was cut off. Earlier checks of these
+// clauses then do not count as passed.
+func (w *World) skipClauses(ids []string) {
+	for _, id := range w.isTagged(ids) {
 		if w.skipped == nil {
 			w.skipped = map[string]bool{}
 		}
@@ -294,12 +295,12 @@ func (w *World) skip(ids []string) {
 	}
 }
 
-// voided reports whether passed checks of a clause do not count, because the scenario was cut off before another
+// isVoided reports whether passed checks of a clause do not count, because the scenario was cut off before another
 // check of it, or before steps that may have one.
-func (w *World) voided(id string) bool { return w.skipped[id] || w.cut && !w.whole }
+func (w *World) isVoided(id string) bool { return w.skipped[id] || w.cut && !w.whole }
 
-// settle keeps the worst outcome of a clause within the scenario.
-func (w *World) settle(id string, o verdict.Outcome, reason string) {
+// keepWorst keeps the worst outcome of a clause within the scenario.
+func (w *World) keepWorst(id string, o verdict.Outcome, reason string) {
 	if !slices.Contains(w.judging, id) {
 		w.judging = append(w.judging, id)
 	}
@@ -324,8 +325,8 @@ func severity(o verdict.Outcome) int {
 	return 0
 }
 
-// outcome derives the scenario's outcome from those of its clauses and from the error that ended it.
-func (w *World) outcome(err error) (verdict.Outcome, string) {
+// deriveOutcome derives the scenario's outcome from those of its clauses and from the error that ended it.
+func (w *World) deriveOutcome(err error) (verdict.Outcome, string) {
 	var notTested *NotTestedError
 	var notApplicable *NotApplicableError
 	var broken *BrokenError
@@ -364,7 +365,7 @@ func (w *World) clauseOutcomes(total verdict.Outcome, reason string) (out []verd
 	for _, id := range slices.Sorted(maps.Keys(w.tags)) {
 		j, ok := w.judged[id]
 		switch {
-		case ok && j.Outcome == verdict.Passed && w.voided(id):
+		case ok && j.Outcome == verdict.Passed && w.isVoided(id):
 			j.Outcome, j.Reason = verdict.NotTested, w.cutBy()
 		case w.besides.why[id] != "" && (!ok || j.Outcome == verdict.Passed):
 			j = verdict.Judgement{Clause: id, Outcome: verdict.NotTested, Reason: w.besides.why[id]}
@@ -383,8 +384,8 @@ func (w *World) clauseOutcomes(total verdict.Outcome, reason string) (out []verd
 	return out
 }
 
-// brief renders data with its short members first, so that clipping does not hide them behind a long list.
-func brief(v any) string {
+// renderBriefly renders data with its short members first, so that clipping does not hide them behind a long list.
+func renderBriefly(v any) string {
 	obj, ok := v.(map[string]any)
 	if !ok {
 		return compact(v)
@@ -429,17 +430,17 @@ func hasPart(whole, part any) bool {
 func Seen(r transcript.Record) string {
 	what := r.Line(300)
 	if r.Event != nil {
-		what = r.Event.Type + " " + clipText(brief(AsCame(r.Event)), 300)
+		what = r.Event.Type + " " + clipText(renderBriefly(AsCame(r.Event)), 300)
 	} else if r.Kind == transcript.Response {
 		what = "HTTP " + r.Label + " " + clipText(string(r.Bytes), 200)
 	} else if r.Kind == transcript.Closed || r.Kind == transcript.Failure {
-		what = ending(r)
+		what = describeEnding(r)
 	}
 	return fmt.Sprintf("%s   +%.1f ms, record %d", what, float64(r.At.Microseconds())/1000, r.N)
 }
 
-// ending says how a connection ended, with the code of its close if there was one.
-func ending(r transcript.Record) string {
+// describeEnding says how a connection ended, with the code of its close if there was one.
+func describeEnding(r transcript.Record) string {
 	if r.Kind != transcript.Closed || r.Status == 0 {
 		return r.Label
 	}

@@ -30,7 +30,7 @@ var all = []string{"@AS-001", "@AS-002", "@AS-003", "@AS-004", "@AS-005", "@sse"
 
 // outcomes of a world's clauses: "AS-001 passed".
 func outcomes(w *World, err error) []string {
-	total, reason := w.outcome(err)
+	total, reason := w.deriveOutcome(err)
 	var out []string
 	for _, c := range w.clauseOutcomes(total, reason) {
 		out = append(out, c.Clause+" "+string(c.Outcome))
@@ -135,7 +135,7 @@ func TestCutTakesPassBack(t *testing.T) {
 			_ = w.Judge(row.before...)
 			w.CutOff()
 			_ = w.Judge(row.behind...)
-			if total, reason := w.outcome(nil); total != row.total {
+			if total, reason := w.deriveOutcome(nil); total != row.total {
 				t.Errorf("the scenario is %s: %s, want %s", total, reason, row.total)
 			}
 			want := []string{"AS-001 " + string(row.first), "AS-006 " + string(row.second)}
@@ -219,7 +219,7 @@ func TestOutcome(t *testing.T) {
 		t.Run(r.reason, func(t *testing.T) {
 			w := world(t, false, "@AS-001", "@AS-002", "@AS-006")
 			_ = w.Judge(r.checks...)
-			got, why := w.outcome(r.err)
+			got, why := w.deriveOutcome(r.err)
 			if got != r.want || why != r.why {
 				t.Errorf("outcome is %s, %q; want %s, %q", got, why, r.want, r.why)
 			}
@@ -268,7 +268,7 @@ func TestReached(t *testing.T) {
 	for _, r := range []Reach{Opened, Given, Greeted} {
 		w.RecordReach(r)
 	}
-	if got := w.result(nil, nil).Reached; got != Given {
+	if got := w.sumUpResult(nil, nil).Reached; got != Given {
 		t.Errorf("the target has come to %d, want the farthest, %d", got, Given)
 	}
 }
@@ -297,7 +297,7 @@ func TestMonitored(t *testing.T) {
 			m := monitor.Monitor{Name: "m", Clauses: []string{"AS-001", "AS-002", "AS-004"},
 				Check: func([]transcript.Record) []verdict.Finding { return r.findings }}
 			var got []string
-			res := w.result([]monitor.Monitor{m}, nil)
+			res := w.sumUpResult([]monitor.Monitor{m}, nil)
 			for _, x := range res.Monitors {
 				line := x.Clause + " kept"
 				if x.Outcome != verdict.Passed {

@@ -80,7 +80,7 @@ func OpenLive(ctx context.Context, s *Suite) (*Live, error) {
 	}
 	began := make(chan struct{})
 	initialize := func(sc *godog.ScenarioContext) {
-		r := suite.initialize(sc)
+		r := suite.initializeScenario(sc)
 		sc.Step(`^`+going+`$`, func(ctx context.Context) error {
 			r.world.live = true
 			l.world, l.exprs = r.world, r.handlers.exprs
@@ -134,8 +134,8 @@ func (l *Live) run(ctx context.Context, r *scenario) {
 	}
 }
 
-// order runs a function on the scenario's goroutine, and waits for it.
-func (l *Live) order(ctx context.Context, do func(ctx context.Context, r *scenario)) error {
+// runOnScenario runs a function on the scenario's goroutine, and waits for it.
+func (l *Live) runOnScenario(ctx context.Context, do func(ctx context.Context, r *scenario)) error {
 	done := make(chan struct{})
 	select {
 	case l.orders <- order{ctx, do, done}:
@@ -158,7 +158,7 @@ func (l *Live) Transcript() *transcript.Transcript { return l.world.T }
 // the cause of ctx; the step's own result is in Judged. A step interrupted by ctx judges only what it has seen, and
 // the session continues.
 func (l *Live) Do(ctx context.Context, text string, arg StepArg) (out Judged, err error) {
-	failed := l.order(ctx, func(ctx context.Context, r *scenario) { out, err = r.carryOut(ctx, text, arg) })
+	failed := l.runOnScenario(ctx, func(ctx context.Context, r *scenario) { out, err = r.carryOut(ctx, text, arg) })
 	return out, errors.Join(failed, err)
 }
 
@@ -166,7 +166,7 @@ func (l *Live) Do(ctx context.Context, text string, arg StepArg) (out Judged, er
 // HTTP requests, the method and the path come first: POST /message {"type":"abort"}. binary, which only a WebSocket
 // supports, makes it a binary frame. The error is a *NoPartyError, that of the driver, or names what is missing.
 func (l *Live) Send(ctx context.Context, party string, body []byte, binary bool) (mark int, err error) {
-	failed := l.order(ctx, func(ctx context.Context, r *scenario) {
+	failed := l.runOnScenario(ctx, func(ctx context.Context, r *scenario) {
 		mark, err = r.world.sendRaw(ctx, party, body, binary)
 	})
 	return mark, errors.Join(failed, err)
@@ -174,13 +174,13 @@ func (l *Live) Send(ctx context.Context, party string, body []byte, binary bool)
 
 // Hang closes the connection of a party.
 func (l *Live) Hang(ctx context.Context, party string, how driver.CloseMode) (err error) {
-	failed := l.order(ctx, func(_ context.Context, r *scenario) { err = r.world.hang(party, how) })
+	failed := l.runOnScenario(ctx, func(_ context.Context, r *scenario) { err = r.world.endConnection(party, how) })
 	return errors.Join(failed, err)
 }
 
 // Parties returns the names of all parties that have been connected, sorted.
 func (l *Live) Parties(ctx context.Context) (all []string, err error) {
-	err = l.order(ctx, func(_ context.Context, r *scenario) { all = r.world.Parties() })
+	err = l.runOnScenario(ctx, func(_ context.Context, r *scenario) { all = r.world.Parties() })
 	return all, err
 }
 
@@ -211,12 +211,12 @@ func (e *NoPartyError) Error() string {
 // carryOut executes one step as godog would, and returns its result.
 func (r *scenario) carryOut(ctx context.Context, text string, arg StepArg) (Judged, error) {
 	text = Current(r.s.Protocol, text)
-	at := slices.IndexFunc(r.handlers.exprs, func(expr string) bool { return expression(expr).MatchString(text) })
+	at := slices.IndexFunc(r.handlers.exprs, func(expr string) bool { return cachedExpression(expr).MatchString(text) })
 	if at < 0 {
 		return Judged{}, &UndefinedError{text, Closest(r.handlers.exprs, text, 3)}
 	}
-	do, groups := r.handlers.do[at], expression(r.handlers.exprs[at]).FindStringSubmatch(text)[1:]
-	args, err := arguments(withKind(ctx, text), do.Type(), groups, arg)
+	do, groups := r.handlers.do[at], cachedExpression(r.handlers.exprs[at]).FindStringSubmatch(text)[1:]
+	args, err := handlerArguments(withKind(ctx, text), do.Type(), groups, arg)
 	if err != nil {
 		return Judged{}, &ArgumentError{Text: text, Err: err}
 	}
@@ -226,9 +226,9 @@ func (r *scenario) carryOut(ctx context.Context, text string, arg StepArg) (Judg
 	began := time.Now()
 	over := w.over
 	w.over = ctx.Err // nothing is judged once the step is interrupted
-	err = recovered(func() []reflect.Value { return r.handlers.call(at, args) })
+	err = callRecovered(func() []reflect.Value { return r.handlers.callHandler(at, args) })
 	w.over = over
-	out := Judged{StepResult: StepResult{Keyword: "*", Text: text, Status: status(err, w.fresh),
+	out := Judged{StepResult: StepResult{Keyword: "*", Text: text, Status: godogStatus(err, w.fresh),
 		Duration: time.Since(began),
 		Err:      err, Clauses: slices.Sorted(slices.Values(w.judging))}, Failures: slices.Clone(w.fresh)}
 	for _, id := range out.Clauses {
@@ -237,7 +237,7 @@ func (r *scenario) carryOut(ctx context.Context, text string, arg StepArg) (Judg
 	now := w.judged
 	w.judged = before
 	for id, j := range now {
-		w.settle(id, j.Outcome, j.Reason)
+		w.keepWorst(id, j.Outcome, j.Reason)
 	}
 	w.fresh, w.judging = nil, nil
 	if ctx.Err() != nil && w.over() == nil { // the step was interrupted, not the session
@@ -246,8 +246,8 @@ func (r *scenario) carryOut(ctx context.Context, text string, arg StepArg) (Judg
 	return out, nil
 }
 
-// status is the result of a step in godog's terms.
-func status(err error, fresh []Failure) string {
+// godogStatus is the result of a step in godog's terms.
+func godogStatus(err error, fresh []Failure) string {
 	switch {
 	case err == nil && len(fresh) == 0:
 		return godog.StepPassed.String()
@@ -257,8 +257,8 @@ func status(err error, fresh []Failure) string {
 	return godog.StepFailed.String()
 }
 
-// recovered returns the error of a handler's call. A panic is a harness failure, and ends only the step.
-func recovered(call func() []reflect.Value) (err error) {
+// callRecovered returns the error of a handler's call. A panic is a harness failure, and ends only the step.
+func callRecovered(call func() []reflect.Value) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the step panicked: %v", p)
@@ -281,9 +281,10 @@ type ArgumentError struct {
 func (e *ArgumentError) Error() string { return fmt.Sprintf("%q: %v", e.Text, e.Err) }
 func (e *ArgumentError) Unwrap() error { return e.Err }
 
-// arguments returns the arguments of a handler: the context if it takes one, the groups of the expression, and the
-// argument below the step.
-func arguments(ctx context.Context, f reflect.Type, groups []string, below StepArg) (args []reflect.Value, err error) {
+// handlerArguments returns the arguments of a handler: the context if it takes one, the groups of the expression, and
+// the argument below the step.
+func handlerArguments(ctx context.Context, f reflect.Type, groups []string, below StepArg) (args []reflect.Value,
+	err error) {
 	for i := range f.NumIn() {
 		switch in := f.In(i); {
 		case in == reflect.TypeFor[context.Context]():
@@ -298,12 +299,12 @@ func arguments(ctx context.Context, f reflect.Type, groups []string, below StepA
 			if below.Table == nil {
 				return nil, errors.New("the step needs a table below it, whose lines begin with |")
 			}
-			args = append(args, reflect.ValueOf(table(below.Table)))
+			args = append(args, reflect.ValueOf(dataTable(below.Table)))
 			below.Table = nil
 		case len(groups) == 0:
 			return nil, fmt.Errorf("the step has more parameters than its text: %s", in)
 		default:
-			v, err := value(in, groups[0])
+			v, err := convertGroup(in, groups[0])
 			if err != nil {
 				return nil, err
 			}
@@ -316,8 +317,8 @@ func arguments(ctx context.Context, f reflect.Type, groups []string, below StepA
 	return args, nil
 }
 
-// value converts a group of an expression to the type of a handler's parameter.
-func value(t reflect.Type, text string) (reflect.Value, error) {
+// convertGroup converts a group of an expression to the type of a handler's parameter.
+func convertGroup(t reflect.Type, text string) (reflect.Value, error) {
 	v := reflect.New(t).Elem()
 	switch t.Kind() {
 	case reflect.String:
@@ -340,8 +341,8 @@ func value(t reflect.Type, text string) (reflect.Value, error) {
 	return v, nil
 }
 
-// table returns a data table as godog passes it.
-func table(rows [][]string) *godog.Table {
+// dataTable returns a data table as godog passes it.
+func dataTable(rows [][]string) *godog.Table {
 	t := &godog.Table{}
 	for _, row := range rows {
 		r := &messages.PickleTableRow{}
@@ -353,8 +354,8 @@ func table(rows [][]string) *godog.Table {
 	return t
 }
 
-// transcript makes the transcript of a scenario.
-func (e *Env) transcript(decode func(*transcript.Record)) (*transcript.Transcript, error) {
+// newTranscript makes the transcript of a scenario.
+func (e *Env) newTranscript(decode func(*transcript.Record)) (*transcript.Transcript, error) {
 	if e.Keep == nil {
 		return transcript.New(decode), nil
 	}
@@ -366,12 +367,12 @@ func (e *Env) transcript(decode func(*transcript.Record)) (*transcript.Transcrip
 // continue meanwhile.
 func (l *Live) Judge(ctx context.Context) (out []verdict.Judgement, failures []Failure, whole bool, err error) {
 	var records []transcript.Record
-	w, err := l.stopped(ctx, func(w *World) { records, whole = w.T.First() })
+	w, err := l.whileStopped(ctx, func(w *World) { records, whole = w.T.First() })
 	if err != nil {
 		return nil, nil, false, err
 	}
 	for _, m := range l.monitors {
-		said, found := w.monitored(m, records)
+		said, found := w.reduceFindings(m, records)
 		out, failures = append(out, said...), append(failures, found...)
 	}
 	return out, failures, whole, nil
@@ -384,7 +385,7 @@ const shownBefore = 1000
 // returns the number of the last one. Its findings are a subset of those of Judge. Earlier records cost nothing.
 func (l *Live) JudgeAfter(ctx context.Context, mark int) (out []verdict.Judgement, failures []Failure, last int,
 	err error) {
-	w, err := l.stopped(ctx, func(w *World) { last = w.T.Len() })
+	w, err := l.whileStopped(ctx, func(w *World) { last = w.T.Len() })
 	if err != nil {
 		return nil, nil, mark, err
 	}
@@ -396,7 +397,7 @@ func (l *Live) JudgeAfter(ctx context.Context, mark int) (out []verdict.Judgemen
 			if !m.PerRecord || m.Of != nil {
 				continue
 			}
-			said, found := w.monitored(after(m, from), records)
+			said, found := w.reduceFindings(limitAfter(m, from), records)
 			out, failures = append(out, said...), append(failures, found...)
 		}
 		from = to
@@ -404,8 +405,8 @@ func (l *Live) JudgeAfter(ctx context.Context, mark int) (out []verdict.Judgemen
 	return out, failures, last, nil
 }
 
-// after limits a monitor to findings on records after mark.
-func after(m monitor.Monitor, mark int) monitor.Monitor {
+// limitAfter limits a monitor to findings on records after mark.
+func limitAfter(m monitor.Monitor, mark int) monitor.Monitor {
 	check := m.Check
 	m.Check = func(records []transcript.Record) []verdict.Finding {
 		return slices.DeleteFunc(check(records), func(f verdict.Finding) bool { return f.At <= mark })
@@ -413,11 +414,11 @@ func after(m monitor.Monitor, mark int) monitor.Monitor {
 	return m
 }
 
-// stopped waits until no step runs, calls look, and returns a world for the monitors: it has the failures
+// whileStopped waits until no step runs, calls look, and returns a world for the monitors: it has the failures
 // of the steps so far, to which the monitors add theirs.
-func (l *Live) stopped(ctx context.Context, look func(*World)) (*World, error) {
+func (l *Live) whileStopped(ctx context.Context, look func(*World)) (*World, error) {
 	w := &World{}
-	err := l.order(ctx, func(_ context.Context, r *scenario) {
+	err := l.runOnScenario(ctx, func(_ context.Context, r *scenario) {
 		w.Env, w.T, w.besides.causes = r.world.Env, r.world.T, slices.Clone(r.world.besides.causes)
 		w.failures = slices.Clone(r.world.failures)
 		for i := range w.failures {

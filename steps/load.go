@@ -67,7 +67,7 @@ func (r Result) Lacks() bool {
 // Stands reports whether a failure holds regardless of the target's load at the time: it is about a message that
 // came. A missing message or the end of a connection may be due to the load.
 func (f Failure) Stands(records []transcript.Record) bool {
-	return !f.Missing && slices.ContainsFunc(f.sightings(), func(s *Failure) bool {
+	return !f.Missing && slices.ContainsFunc(f.allSightings(), func(s *Failure) bool {
 		if s.gone || s.At <= 0 || s.At > len(records) || records[s.At-1].Dir != transcript.Received {
 			return false
 		}

@@ -58,7 +58,7 @@ func TestMissing(t *testing.T) {
 			if len(w.failures) != 1 || w.failures[0].Missing != row.want {
 				t.Errorf("failures %+v", w.failures)
 			}
-			if res := w.result(nil, nil); res.Lacks() != row.want {
+			if res := w.sumUpResult(nil, nil); res.Lacks() != row.want {
 				t.Errorf("the scenario had to do without something: %v", !row.want)
 			}
 		})

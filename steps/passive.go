@@ -75,7 +75,7 @@ func JudgePassively(env *Env, monitors []monitor.Monitor, records []transcript.R
 	failures []Failure) {
 	for _, m := range monitors {
 		w := &World{Env: env} // findings of one monitor do not affect the models of another
-		said, found := w.monitored(m, records)
+		said, found := w.reduceFindings(m, records)
 		out, failures = append(out, said...), append(failures, found...)
 	}
 	return out, failures
@@ -88,7 +88,7 @@ func JudgeRecords(env *Env, monitors []monitor.Monitor, mark int, records []tran
 	var alone []monitor.Monitor
 	for _, m := range monitors {
 		if m.PerRecord && m.Of == nil {
-			alone = append(alone, after(m, mark))
+			alone = append(alone, limitAfter(m, mark))
 		}
 	}
 	return JudgePassively(env, alone, records)

@@ -87,7 +87,7 @@ func (p *patience) inFamily(name string) *family {
 	return f
 }
 
-func (p *patience) kind(name string) *awaited {
+func (p *patience) awaitedKind(name string) *awaited {
 	if p.kinds == nil {
 		p.kinds = map[string]*awaited{}
 	}
@@ -99,11 +99,11 @@ func (p *patience) kind(name string) *awaited {
 	return k
 }
 
-// of returns how long to wait for a kind, given its limit. proof: no clause can fail for it.
-func (p *patience) of(kind string, limit time.Duration, proof bool) time.Duration {
+// limitFor returns how long to wait for a kind, given its limit. proof: no clause can fail for it.
+func (p *patience) limitFor(kind string, limit time.Duration, proof bool) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	k := p.kind(kind)
+	k := p.awaitedKind(kind)
 	once := !p.came || proof
 	if k.slow || k.missed == 0 || k.missed < misses && !once {
 		return limit
@@ -111,23 +111,23 @@ func (p *patience) of(kind string, limit time.Duration, proof bool) time.Duratio
 	if proof && !k.came && k.missed+k.short >= misses {
 		return min(limit, max(limit/(hurry*slower), slower*p.longest))
 	}
-	return p.part(limit)
+	return p.shortenLimit(limit)
 }
 
-// part shortens a limit. The caller holds p.mu.
-func (p *patience) part(limit time.Duration) time.Duration {
+// shortenLimit shortens a limit. The caller holds p.mu.
+func (p *patience) shortenLimit(limit time.Duration) time.Duration {
 	return min(limit, max(limit/hurry, slower*p.longest))
 }
 
-// fences returns how long to wait for a kind before sending a fence, so that a merely slow target is not disturbed.
-func (p *patience) fences(kind string) time.Duration {
+// fenceDelay returns how long to wait for a kind before sending a fence, so that a merely slow target is not disturbed.
+func (p *patience) fenceDelay(kind string) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return min(max(grace/p.kind(kind).hurry(), (slower-1)*p.longest), shortest)
+	return min(max(grace/p.awaitedKind(kind).remainingFraction(), (slower-1)*p.longest), shortest)
 }
 
-// hurry returns the fraction of a fenced wait that is left.
-func (k *awaited) hurry() time.Duration {
+// remainingFraction returns the fraction of a fenced wait that is left.
+func (k *awaited) remainingFraction() time.Duration {
 	if !k.came && k.fenced > 0 && k.missed+k.short >= misses {
 		return hurry
 	}
@@ -141,12 +141,13 @@ func (e *Env) Undisturbed(quiet time.Duration) time.Duration {
 	return max(quiet, min((slower-1)*e.patience.longest, shortest))
 }
 
-// closes reports whether the answer to a fence ends a wait of a kind, and the minimum length of that wait.
-func (p *patience) closes(kind, family string) (least time.Duration, ok bool) {
+// fenceEndsWait reports whether the answer to a fence ends a wait of a kind, and the minimum length of that wait.
+func (p *patience) fenceEndsWait(kind, family string) (least time.Duration, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	k, f := p.kind(kind), p.inFamily(family)
-	return max(margin/k.hurry(), slower*p.longest), (k.fenced > 0 || !f.came && len(f.fenced) > 1) && !p.overtaken
+	k, f := p.awaitedKind(kind), p.inFamily(family)
+	return max(margin/k.remainingFraction(), slower*p.longest), (k.fenced > 0 || !f.came && len(f.fenced) > 1) &&
+		!p.overtaken
 }
 
 // A waited is a finished wait.
@@ -159,14 +160,14 @@ type waited struct {
 	fenced      bool // its fence had been answered before
 }
 
-// over records a finished wait.
-func (p *patience) over(w waited) {
+// recordWait records a finished wait.
+func (p *patience) recordWait(w waited) {
 	if w.limit < shortest {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	k := p.kind(w.kind)
+	k := p.awaitedKind(w.kind)
 	switch {
 	case w.came:
 		p.inFamily(w.family).came = true
@@ -208,8 +209,8 @@ func (e *Env) Unjudge(clauses []string) {
 	}
 }
 
-// decided reports whether all clauses that the scenario judges have already failed in this run.
-func (w *World) decided() bool {
+// allDecided reports whether all clauses that the scenario judges have already failed in this run.
+func (w *World) allDecided() bool {
 	p := &w.Env.patience
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -230,26 +231,26 @@ func (e *Env) Turn() time.Duration { return e.Profile.Limits.Turn.Duration }
 // Limit returns how long a step may keep trying if it does not wait in one piece: the limit, shortened by rule 1 or 4
 // if either applies.
 func (w *World) Limit(limit time.Duration) time.Duration {
-	if !w.Env.ours(limit) || !w.disturbed() && !w.decided() {
+	if !w.Env.isDefaultLimit(limit) || !w.isDisturbed() && !w.allDecided() {
 		return limit
 	}
 	w.Env.patience.mu.Lock()
 	defer w.Env.patience.mu.Unlock()
-	return w.Env.patience.part(limit)
+	return w.Env.patience.shortenLimit(limit)
 }
 
-// ours reports whether a limit is a default, not set by the profile.
-func (e *Env) ours(limit time.Duration) bool {
+// isDefaultLimit reports whether a limit is a default, not set by the profile.
+func (e *Env) isDefaultLimit(limit time.Duration) bool {
 	std, l := target.DefaultLimits(), e.Profile.Limits
 	return limit == std.Event.Duration && l.Event == std.Event || limit == std.Turn.Duration && l.Turn == std.Turn
 }
 
-// within returns how long to wait for a kind, given its limit.
-func (e *Env) within(kind string, limit time.Duration, proof bool) time.Duration {
-	if !e.ours(limit) {
+// waitLimit returns how long to wait for a kind, given its limit.
+func (e *Env) waitLimit(kind string, limit time.Duration, proof bool) time.Duration {
+	if !e.isDefaultLimit(limit) {
 		return limit
 	}
-	return e.patience.of(kind, limit, proof)
+	return e.patience.limitFor(kind, limit, proof)
 }
 
 // AwaitModel waits up to a turn for the target to query its model. It returns how long the wait was allowed to take,
@@ -264,8 +265,8 @@ func (w *World) AwaitModelFor(ctx context.Context, limit time.Duration,
 	asked func(context.Context) error) (within time.Duration, err error) {
 	const kind = "a question to the model"
 	e := w.Env
-	within = e.within(kind, limit, false)
-	if w.disturbed() {
+	within = e.waitLimit(kind, limit, false)
+	if w.isDisturbed() {
 		within = min(within, w.Limit(limit))
 	}
 	ctx, seen := w.untilSevered(ctx)
@@ -283,7 +284,7 @@ func (w *World) AwaitModelFor(ctx context.Context, limit time.Duration,
 			break
 		}
 		gone := time.Since(began)
-		if part := min(w.Limit(limit), e.within(kind, limit, false)); part < limit && part <= gone {
+		if part := min(w.Limit(limit), e.waitLimit(kind, limit, false)); part < limit && part <= gone {
 			within = min(within, gone.Round(time.Millisecond))
 			break
 		}
@@ -291,8 +292,9 @@ func (w *World) AwaitModelFor(ctx context.Context, limit time.Duration,
 	if err != nil && ctx.Err() == nil {
 		w.late++
 	}
-	if (err == nil || ctx.Err() == nil) && !w.disturbed() {
-		e.patience.over(waited{kind: kind, limit: limit, took: time.Since(began), whole: within == limit, came: err == nil})
+	if (err == nil || ctx.Err() == nil) && !w.isDisturbed() {
+		e.patience.recordWait(waited{kind: kind, limit: limit, took: time.Since(began), whole: within == limit,
+			came: err == nil})
 	}
 	return within, err
 }
@@ -317,15 +319,15 @@ func (w *World) Try(ctx context.Context, limit, within time.Duration) *Try {
 // TryFor is Try with a kind, for a wait that several steps share.
 func (w *World) TryFor(kind string, limit, within time.Duration) *Try {
 	t := &Try{Within: within, env: w.Env, kind: kind, limit: limit, whole: true, clock: deadline.In(limit),
-		off: w.disturbed}
-	if !w.Env.ours(limit) {
+		off: w.isDisturbed}
+	if !w.Env.isDefaultLimit(limit) {
 		return t
 	}
-	if w.disturbed() || w.decided() || w.Env.within(t.kind, limit, false) < limit {
+	if w.isDisturbed() || w.allDecided() || w.Env.waitLimit(t.kind, limit, false) < limit {
 		p := &w.Env.patience
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		t.Within = p.part(within)
+		t.Within = p.shortenLimit(within)
 	}
 	t.whole = t.Within == within
 	return t
@@ -334,8 +336,9 @@ func (w *World) TryFor(kind string, limit, within time.Duration) *Try {
 // Over ends a Try whose time is up, or whose awaited record came.
 func (t *Try) Over(came bool) {
 	if !t.off() {
-		t.env.patience.over(waited{kind: t.kind, limit: t.limit, took: max(t.limit-t.clock.Left(), 0), whole: t.whole,
-			came: came})
+		t.env.patience.recordWait(waited{kind: t.kind, limit: t.limit, took: max(t.limit-t.clock.Left(), 0),
+			whole: t.whole,
+			came:  came})
 	}
 }
 

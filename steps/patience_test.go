@@ -89,7 +89,7 @@ func TestBegunBefore(t *testing.T) {
 			t.Errorf("it was awaited for %v, came %v; the others had ended after 3s", took, came)
 		}
 		others.Wait()
-		if n := w.Env.patience.kind("switch").missed; n != misses {
+		if n := w.Env.patience.awaitedKind("switch").missed; n != misses {
 			t.Errorf("%d whole misses, want %d", n, misses)
 		}
 	})
@@ -263,7 +263,7 @@ func TestFamily(t *testing.T) {
 				t.Errorf("%d: %v, want %v", i, took, row.want)
 			}
 		}
-		if _, closes := w.Env.patience.closes("e", "f"); closes {
+		if _, closes := w.Env.patience.fenceEndsWait("e", "f"); closes {
 			t.Error("something of the family has come, and still a fence ends the wait of another kind")
 		}
 	})

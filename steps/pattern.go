@@ -22,87 +22,87 @@ func StepPattern(expression string) string {
 	if err != nil {
 		return expression
 	}
-	return pattern(re)
+	return writePattern(re)
 }
 
-func pattern(re *syntax.Regexp) string {
+func writePattern(re *syntax.Regexp) string {
 	switch re.Op {
 	case syntax.OpLiteral:
 		return string(re.Rune)
 	case syntax.OpCapture:
-		return group(choices(re.Sub[0]))
+		return renderGroup(listChoices(re.Sub[0]))
 	case syntax.OpAlternate:
-		return group(choices(re))
+		return renderGroup(listChoices(re))
 	case syntax.OpConcat:
-		return sequence(re.Sub)
+		return joinParts(re.Sub)
 	case syntax.OpQuest:
-		text := group(choices(bare(re.Sub[0])))
+		text := renderGroup(listChoices(renderBare(re.Sub[0])))
 		return "[" + strings.TrimSuffix(strings.TrimPrefix(text, "("), ")") + "]"
 	case syntax.OpStar, syntax.OpPlus, syntax.OpRepeat:
-		return repeated(re.Sub[0])
+		return nameClass(re.Sub[0])
 	case syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL:
-		return repeated(re)
+		return nameClass(re)
 	}
 	return ""
 }
 
-// sequence concatenates parts. The parser factors common prefixes out of alternatives, even within words, so a
+// joinParts concatenates parts. The parser factors common prefixes out of alternatives, even within words, so a
 // partial word before alternatives goes back into each of them.
-func sequence(parts []*syntax.Regexp) string {
+func joinParts(parts []*syntax.Regexp) string {
 	var out string
 	for _, part := range parts {
 		if part.Op != syntax.OpAlternate {
-			out += pattern(part)
+			out += writePattern(part)
 			continue
 		}
 		at := strings.LastIndexAny(out, ` "`) + 1
-		begun, all := out[at:], choices(part)
+		begun, all := out[at:], listChoices(part)
 		for i := range all {
 			all[i] = begun + all[i]
 		}
-		out = out[:at] + group(all)
+		out = out[:at] + renderGroup(all)
 	}
 	return out
 }
 
-// choices returns the alternatives of an expression, in full.
-func choices(re *syntax.Regexp) []string {
+// listChoices returns the alternatives of an expression, in full.
+func listChoices(re *syntax.Regexp) []string {
 	switch {
 	case re.Op == syntax.OpAlternate:
 		var all []string
 		for _, sub := range re.Sub {
-			all = append(all, choices(sub)...)
+			all = append(all, listChoices(sub)...)
 		}
 		return all
 	case re.Op == syntax.OpConcat && len(re.Sub) > 1 && re.Sub[len(re.Sub)-1].Op == syntax.OpAlternate:
-		before := sequence(re.Sub[:len(re.Sub)-1])
+		before := joinParts(re.Sub[:len(re.Sub)-1])
 		var all []string
-		for _, choice := range choices(re.Sub[len(re.Sub)-1]) {
+		for _, choice := range listChoices(re.Sub[len(re.Sub)-1]) {
 			all = append(all, before+choice)
 		}
 		return all
 	}
-	return []string{pattern(re)}
+	return []string{writePattern(re)}
 }
 
-// group renders alternatives.
-func group(all []string) string {
+// renderGroup renders alternatives.
+func renderGroup(all []string) string {
 	if len(all) == 1 {
 		return all[0]
 	}
 	return "(" + strings.Join(all, "|") + ")"
 }
 
-// bare renders the content of a group that has no meaning of its own.
-func bare(re *syntax.Regexp) *syntax.Regexp {
+// renderBare renders the content of a group that has no meaning of its own.
+func renderBare(re *syntax.Regexp) *syntax.Regexp {
 	if re.Op == syntax.OpCapture {
 		return re.Sub[0]
 	}
 	return re
 }
 
-// repeated names what a character class stands for.
-func repeated(re *syntax.Regexp) string {
+// nameClass names what a character class stands for.
+func nameClass(re *syntax.Regexp) string {
 	switch re.String() {
 	case `\d`, `[0-9]`:
 		return "N"
@@ -132,8 +132,8 @@ var (
 	oneWord    = regexp.MustCompile(`[\pL\d_]+`)
 )
 
-// words returns the words of a step for searching, in lower case, without quoted text.
-func words(text string) []string {
+// searchWords returns the words of a step for searching, in lower case, without quoted text.
+func searchWords(text string) []string {
 	return oneWord.FindAllString(strings.ToLower(quotedText.ReplaceAllString(text, "")), -1)
 }
 
@@ -145,11 +145,11 @@ func Alike(expressions []string, text string, n int) []string {
 		pattern       string
 		shared, words int
 	}
-	wanted := words(text)
+	wanted := searchWords(text)
 	var hits []hit
 	for _, expr := range expressions {
 		h := hit{pattern: StepPattern(expr)}
-		has := words(h.pattern)
+		has := searchWords(h.pattern)
 		h.words = len(has)
 		for _, w := range wanted {
 			if slices.ContainsFunc(has, func(other string) bool { return strings.HasPrefix(other, w) }) {
@@ -289,15 +289,15 @@ func Step(sc *godog.ScenarioContext, expr string, do any) {
 		*out = append(*out, expr)
 		return
 	}
-	re := expression(expr)
+	re := cachedExpression(expr)
 	if h, ok := holding.Load(sc); ok {
-		do = h.(*handlers).held(expr, do)
+		do = h.(*handlers).holdHandler(expr, do)
 	}
 	sc.Step(re, do)
 }
 
-// expression returns a compiled expression from the cache.
-func expression(expr string) *regexp.Regexp {
+// cachedExpression returns a compiled expression from the cache.
+func cachedExpression(expr string) *regexp.Regexp {
 	re, ok := compiled.Load(expr)
 	if !ok {
 		re, _ = compiled.LoadOrStore(expr, regexp.MustCompile(expr))
@@ -319,8 +319,8 @@ type handlers struct {
 // holding maps a scenario to its handlers while its steps are registered.
 var holding sync.Map // *godog.ScenarioContext → *handlers
 
-// held returns a handler that refers to another one only by its index.
-func (h *handlers) held(expr string, do any) any {
+// holdHandler returns a handler that refers to another one only by its index.
+func (h *handlers) holdHandler(expr string, do any) any {
 	f := reflect.ValueOf(do)
 	at := len(h.do)
 	h.do, h.exprs = append(h.do, f), append(h.exprs, expr)
@@ -331,14 +331,14 @@ func (h *handlers) held(expr string, do any) any {
 		h.needs[at] = h.missing
 	}
 	return reflect.MakeFunc(f.Type(),
-		func(args []reflect.Value) []reflect.Value { return h.call(at, args) }).Interface()
+		func(args []reflect.Value) []reflect.Value { return h.callHandler(at, args) }).Interface()
 }
 
-// call runs a handler. Steps between a cut and the party's return do nothing, and the result of a step that was
+// callHandler runs a handler. Steps between a cut and the party's return do nothing, and the result of a step that was
 // running at the cut does not count. Nor does a step run that needs what no earlier step has left.
-func (h *handlers) call(at int, args []reflect.Value) []reflect.Value {
+func (h *handlers) callHandler(at int, args []reflect.Value) []reflect.Value {
 	cut := func() bool {
-		return h.world != nil && h.world() != nil && h.world().severed() && h.exprs[at] != comesBack
+		return h.world != nil && h.world() != nil && h.world().isSevered() && h.exprs[at] != comesBack
 	}
 	var err error
 	if !cut() {
@@ -352,12 +352,12 @@ func (h *handlers) call(at int, args []reflect.Value) []reflect.Value {
 			}
 		}
 	}
-	return h.nothing(at, err)
+	return h.zeroResults(at, err)
 }
 
-// nothing returns the results of a handler that was not executed, with an error if it has one.
-func (h *handlers) nothing(at int, err error) (out []reflect.Value) {
-	for _, t := range h.results(at) {
+// zeroResults returns the results of a handler that was not executed, with an error if it has one.
+func (h *handlers) zeroResults(at int, err error) (out []reflect.Value) {
+	for _, t := range h.resultTypes(at) {
 		v := reflect.New(t).Elem()
 		if err != nil && t == reflect.TypeFor[error]() {
 			v.Set(reflect.ValueOf(err))
@@ -367,13 +367,13 @@ func (h *handlers) nothing(at int, err error) (out []reflect.Value) {
 	return out
 }
 
-// results returns the types of what a handler returns.
-func (h *handlers) results(at int) (out []reflect.Type) {
+// resultTypes returns the types of what a handler returns.
+func (h *handlers) resultTypes(at int) (out []reflect.Type) {
 	for t := range h.do[at].Type().Outs() {
 		out = append(out, t)
 	}
 	return out
 }
 
-// release drops the handlers. No step may run afterwards.
-func (h *handlers) release() { clear(h.do) }
+// dropHandlers drops the handlers. No step may run afterwards.
+func (h *handlers) dropHandlers() { clear(h.do) }

@@ -48,7 +48,7 @@ func (ps *Protocols) Digest() string {
 	ps.once.Do(func() {
 		h := sha256.New()
 		for _, p := range ps.Sorted() {
-			if err := digest(h, p.Features(), Name(p)); err != nil {
+			if err := writeDigest(h, p.Features(), Name(p)); err != nil {
 				panic(fmt.Sprintf("the features of %s: %v", Name(p), err))
 			}
 		}
@@ -57,8 +57,8 @@ func (ps *Protocols) Digest() string {
 	return ps.digest
 }
 
-// digest writes the names and bytes of all files in a folder.
-func digest(w io.Writer, fsys fs.FS, folder string) error {
+// writeDigest writes the names and bytes of all files in a folder.
+func writeDigest(w io.Writer, fsys fs.FS, folder string) error {
 	return fs.WalkDir(fsys, folder, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || d.Name() == judgesFile { // derived from the steps
 			return err
@@ -207,14 +207,14 @@ func SpeaksProtocol(p Recognisable, records []transcript.Record) bool {
 		if r.Dir != transcript.Received || len(r.Bytes) == 0 {
 			continue
 		}
-		if (r.Event != nil && p.IsServerEvent(r.Event) || ours(p, r)) && !sentBack(r, records) {
+		if (r.Event != nil && p.IsServerEvent(r.Event) || isServerRecord(p, r)) && !sentBack(r, records) {
 			return true
 		}
 	}
 	return false
 }
 
-func ours(p Recognisable, r transcript.Record) bool {
+func isServerRecord(p Recognisable, r transcript.Record) bool {
 	if len(r.Bytes) > mostHeard {
 		return false
 	}
@@ -285,7 +285,7 @@ func Current(p Protocol, text string) string {
 		return text
 	}
 	for _, pair := range r.Renamed() {
-		if former := expression(pair[0]); former.MatchString(text) {
+		if former := cachedExpression(pair[0]); former.MatchString(text) {
 			return former.ReplaceAllString(text, pair[1])
 		}
 	}
@@ -359,7 +359,7 @@ func Expressions(p Protocol) []string {
 // ExpressionOf returns the expression that a step's text matches; "" if none does.
 func ExpressionOf(expressions []string, text string) string {
 	for _, expr := range expressions {
-		if expression(expr).MatchString(text) {
+		if cachedExpression(expr).MatchString(text) {
 			return expr
 		}
 	}

@@ -54,7 +54,7 @@ func registerRaw(sc *godog.ScenarioContext, world func() *World) {
 		if how == "reset" {
 			mode = driver.Reset
 		}
-		return notTested(world().hang(party, mode))
+		return notTested(world().endConnection(party, mode))
 	})
 }
 
@@ -87,11 +87,11 @@ func RawStep(party string, body []byte, binary bool) (text string, arg StepArg) 
 	below := string(body)
 	switch {
 	case binary:
-		text, below = party+" sends raw binary:", wrapped(body)
-	case plain(body):
+		text, below = party+" sends raw binary:", wrapBase64(body)
+	case survivesDocString(body):
 		text = party + " sends raw:"
 	default:
-		text, below = party+" sends raw base64:", wrapped(body)
+		text, below = party+" sends raw base64:", wrapBase64(body)
 	}
 	return text, StepArg{Text: &below}
 }
@@ -105,8 +105,8 @@ func HangStep(party string, how driver.CloseMode) string {
 // maxLine bounds the lines of a doc string.
 const maxLine = 32 << 10
 
-// plain reports whether a text survives a doc string unchanged.
-func plain(body []byte) bool {
+// survivesDocString reports whether a text survives a doc string unchanged.
+func survivesDocString(body []byte) bool {
 	for line := range bytes.Lines(body) {
 		if len(line) > maxLine {
 			return false
@@ -116,8 +116,8 @@ func plain(body []byte) bool {
 		!bytes.ContainsFunc(body, func(c rune) bool { return c != '\n' && c != '\t' && !unicode.IsPrint(c) })
 }
 
-// wrapped returns base64 in lines.
-func wrapped(body []byte) string {
+// wrapBase64 returns base64 in lines.
+func wrapBase64(body []byte) string {
 	const width = 76
 	text := base64.StdEncoding.EncodeToString(body)
 	var lines []string
@@ -133,7 +133,7 @@ var request = regexp.MustCompile(`(?s)^([A-Z]+) (/\S*)(?:\s(.*))?$`)
 // sendRaw writes bytes to the connection of a party unchanged. If messages are HTTP requests, the method and the
 // path come first.
 func (w *World) sendRaw(ctx context.Context, party string, body []byte, binary bool) (mark int, err error) {
-	conn, err := w.party(party)
+	conn, err := w.findParty(party)
 	if err != nil {
 		return 0, err
 	}
@@ -150,17 +150,17 @@ func (w *World) sendRaw(ctx context.Context, party string, body []byte, binary b
 	return conn.Send(ctx, m)
 }
 
-// hang ends the connection of a party.
-func (w *World) hang(party string, how driver.CloseMode) error {
-	conn, err := w.party(party)
+// endConnection ends the connection of a party.
+func (w *World) endConnection(party string, how driver.CloseMode) error {
+	conn, err := w.findParty(party)
 	if err != nil {
 		return err
 	}
 	return conn.Close(how)
 }
 
-// party finds a party by its name, which may follow other words: "client A" is A unless that is a name itself.
-func (w *World) party(name string) (driver.Conn, error) {
+// findParty finds a party by its name, which may follow other words: "client A" is A unless that is a name itself.
+func (w *World) findParty(name string) (driver.Conn, error) {
 	if conn := w.parties[name]; conn != nil {
 		return conn, nil
 	}

@@ -128,7 +128,7 @@ func registerSevering(sc *godog.ScenarioContext, p Protocol, world func() *World
 
 // IsSevered reports whether the connection has been cut and the party is not back yet: a running step then does nothing
 // more.
-func (w *World) IsSevered() bool { return w.severed() }
+func (w *World) IsSevered() bool { return w.isSevered() }
 
 // UntilSevered returns a context that also ends with the cut, for waits that World.Await does not do, and a function
 // that releases it.
@@ -136,8 +136,8 @@ func (w *World) UntilSevered(ctx context.Context) (context.Context, func()) {
 	return w.untilSevered(ctx)
 }
 
-// severed reports whether the connection has been cut and the party is not back yet.
-func (w *World) severed() bool {
+// isSevered reports whether the connection has been cut and the party is not back yet.
+func (w *World) isSevered() bool {
 	c := w.severing
 	if c == nil || c.back {
 		return false
@@ -169,8 +169,8 @@ func (w *World) untilSevered(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { close(over); watch.Wait(); cancel(nil) }
 }
 
-// sink is the sink of a party's connection, which counts its records.
-func (c *severing) sink(r transcript.Record) int {
+// countingSink is the sink of a party's connection, which counts its records.
+func (c *severing) countingSink(r transcript.Record) int {
 	n := c.w.T.Append(r)
 	if !CountsRecord(c.protocol, &r, c.party) || r.Late {
 		return n
@@ -181,22 +181,22 @@ func (c *severing) sink(r transcript.Record) int {
 	if c.seen == c.at {
 		c.due = true
 	}
-	c.fire()
+	c.cutIfDue()
 	return n
 }
 
-// fire cuts the connection if the cut is due. The caller holds c.mu.
-func (c *severing) fire() {
+// cutIfDue cuts the connection if the cut is due. The caller holds c.mu.
+func (c *severing) cutIfDue() {
 	if !c.due || c.busy > 0 || c.firedAt || c.conn == nil {
 		return
 	}
 	c.firedAt = true
 	c.w.T.Remark(c.party, SeveredAt+"%d of this connection, by %s", c.seen, c.by)
 	close(c.fired)
-	go c.cut(c.conn)
+	go c.cutConnection(c.conn)
 }
 
-func (c *severing) cut(conn driver.Conn) {
+func (c *severing) cutConnection(conn driver.Conn) {
 	defer close(c.done)
 	how := map[Way]driver.CloseMode{ByReset: driver.Abort, ByClose: driver.Graceful, ByFin: driver.Fin,
 		ByKill: driver.Reset}[c.by]
@@ -208,8 +208,8 @@ func (c *severing) cut(conn driver.Conn) {
 	_ = conn.Close(how) // after a kill it has already ended
 }
 
-// enter notes that a send or an opening begins, unless the connection has been cut; leave notes its end.
-func (c *severing) enter() bool {
+// beginSend notes that a send or an opening begins, unless the connection has been cut; leave notes its end.
+func (c *severing) beginSend() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.firedAt {
@@ -219,14 +219,14 @@ func (c *severing) enter() bool {
 	return true
 }
 
-func (c *severing) leave(opened driver.Conn) {
+func (c *severing) endSend(opened driver.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.busy--
 	if opened != nil {
 		c.conn = opened
 	}
-	c.fire()
+	c.cutIfDue()
 }
 
 // severable is the connection that will be cut.
@@ -235,8 +235,8 @@ type severable struct {
 	c *severing
 }
 
-// wrap returns a connection that reports its sends; nil for nil.
-func (c *severing) wrap(conn driver.Conn) driver.Conn {
+// wrapConn returns a connection that reports its sends; nil for nil.
+func (c *severing) wrapConn(conn driver.Conn) driver.Conn {
 	if conn == nil {
 		return nil
 	}
@@ -244,15 +244,15 @@ func (c *severing) wrap(conn driver.Conn) driver.Conn {
 }
 
 func (s *severable) Send(ctx context.Context, m driver.Message) (int, error) {
-	if !s.c.enter() { // it is being cut
+	if !s.c.beginSend() { // it is being cut
 		return 0, driver.ErrClosed
 	}
-	defer s.c.leave(nil)
+	defer s.c.endSend(nil)
 	return s.Conn.Send(ctx, m)
 }
 
-// severable reports whether the connection that a party is about to open is the one to cut: its first.
-func (w *World) severable(party string) bool {
+// isSeverable reports whether the connection that a party is about to open is the one to cut: its first.
+func (w *World) isSeverable(party string) bool {
 	c := w.severing
 	return c != nil && c.party == party && c.conn == nil && !c.back
 }
@@ -264,7 +264,7 @@ func (w *World) comesBack(ctx context.Context) error {
 	if c.at == 0 {
 		c.due = true
 	}
-	c.fire()
+	c.cutIfDue()
 	if c.due && !c.firedAt && c.conn != nil { // a send is in progress: the cut comes after it
 		c.mu.Unlock()
 		select {
@@ -301,23 +301,23 @@ func (w *World) comesBack(ctx context.Context) error {
 	return w.Severed(c.party, c.by)
 }
 
-// open opens a connection, including the one to cut.
-func (w *World) open(ctx context.Context, o driver.OpenOptions) (driver.Conn, error) {
-	if !w.severable(o.Party) {
-		return w.Env.Driver.Open(ctx, o, w.hears(w.T.Append))
+// openConn opens a connection, including the one to cut.
+func (w *World) openConn(ctx context.Context, o driver.OpenOptions) (driver.Conn, error) {
+	if !w.isSeverable(o.Party) {
+		return w.Env.Driver.Open(ctx, o, w.gatewaySink(w.T.Append))
 	}
 	c := w.severing
-	_ = c.enter() // nothing has been cut
-	conn, err := w.Env.Driver.Open(ctx, o, w.hears(c.sink))
-	c.leave(conn)
-	return c.wrap(conn), err
+	_ = c.beginSend() // nothing has been cut
+	conn, err := w.Env.Driver.Open(ctx, o, w.gatewaySink(c.countingSink))
+	c.endSend(conn)
+	return c.wrapConn(conn), err
 }
 
 // Sink returns the sink for connections that parties open to the harness. In a scenario with a cut, it counts the
 // records of the connection to cut.
 func (w *World) Sink() driver.Sink {
 	if w.severing != nil {
-		return w.severing.sink
+		return w.severing.countingSink
 	}
 	return w.T.Append
 }
@@ -329,8 +329,8 @@ func (w *World) Accepted(party string, conn driver.Conn) driver.Conn {
 	if c == nil || c.party != party {
 		return conn
 	}
-	if c.enter() {
-		c.leave(conn)
+	if c.beginSend() {
+		c.endSend(conn)
 	}
-	return c.wrap(conn)
+	return c.wrapConn(conn)
 }

@@ -28,31 +28,31 @@ func wrong() verdict.Finding {
 
 func TestCutHappens(t *testing.T) {
 	w, c := cutWorld(t, 2) // the opening is record 1
-	if w.severed() {
+	if w.isSevered() {
 		t.Fatal("cut before its record")
 	}
 	if _, err := c.Send(context.Background(), driver.Message{Label: "hello"}); err != nil {
 		t.Fatal(err)
 	}
-	if !w.severed() {
+	if !w.isSevered() {
 		t.Fatal("not cut after its record")
 	}
-	if w.judge([]verdict.Finding{wrong()}); len(w.failures) > 0 {
+	if w.judgeChecks([]verdict.Finding{wrong()}); len(w.failures) > 0 {
 		t.Errorf("judged between the cut and the party's coming back: %+v", w.failures)
 	}
 	told := ""
 	w.Severed = func(party string, by Way) error { told = party + " by " + string(by); return nil }
-	if err := w.comesBack(context.Background()); err != nil || told != "A by reset" || w.severed() {
-		t.Errorf("err %v, told %q, severed %v", err, told, w.severed())
+	if err := w.comesBack(context.Background()); err != nil || told != "A by reset" || w.isSevered() {
+		t.Errorf("err %v, told %q, severed %v", err, told, w.isSevered())
 	}
-	if w.judge([]verdict.Finding{wrong()}); len(w.failures) != 1 {
+	if w.judgeChecks([]verdict.Finding{wrong()}); len(w.failures) != 1 {
 		t.Errorf("not judged once the party is back: %+v", w.failures)
 	}
 }
 
 func TestCutAtTheEnd(t *testing.T) {
 	w, _ := cutWorld(t, 0)
-	if w.severed() {
+	if w.isSevered() {
 		t.Fatal("cut before the end")
 	}
 	if err := w.comesBack(context.Background()); err != nil {
@@ -71,7 +71,7 @@ func TestCutDoesNotHappen(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if w.severed() {
+	if w.isSevered() {
 		t.Error("cut after the course")
 	}
 }

@@ -31,22 +31,22 @@ func (e *Env) Alone(scenarios int) {
 	p.alone, p.crowd = p.longest, scenarios
 }
 
-// lull returns how long a wait must last before it is likely to be in vain.
-func (p *patience) lull() time.Duration {
+// lullLength returns how long a wait must last before it is likely to be in vain.
+func (p *patience) lullLength() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return max(lull, slack*p.alone*time.Duration(p.crowd))
 }
 
-// easy reports whether the target is no slower than its pace without load allows.
-func (p *patience) easy() bool {
+// withinUnloadedPace reports whether the target is no slower than its pace without load allows.
+func (p *patience) withinUnloadedPace() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.longest <= max(lull, slack*p.alone)
 }
 
-// quick reports whether the target has answered everything within a lull.
-func (p *patience) quick() bool {
+// answeredWithinLull reports whether the target has answered everything within a lull.
+func (p *patience) answeredWithinLull() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.longest <= lull
@@ -60,7 +60,8 @@ func (w *World) Idles() (goesOn func()) {
 		return func() {}
 	}
 	p := &w.Env.patience
-	slot, turns := lends(w.lender, p.lull(), p.easy), lends(w.turns, max(shortest, p.lull()), p.quick)
+	slot, turns := lendAfter(w.lender, p.lullLength(), p.withinUnloadedPace), lendAfter(w.turns,
+		max(shortest, p.lullLength()), p.answeredWithinLull)
 	return func() {
 		turns()
 		slot()
@@ -68,8 +69,8 @@ func (w *World) Idles() (goesOn func()) {
 	}
 }
 
-// lends makes a lender lend after a time, as soon as may allows it. The returned function takes back what was lent.
-func lends(l Lender, after time.Duration, may func() bool) (takesBack func()) {
+// lendAfter makes a lender lend after a time, as soon as may allows it. The returned function takes back what was lent.
+func lendAfter(l Lender, after time.Duration, may func() bool) (takesBack func()) {
 	if l == nil {
 		return func() {}
 	}
@@ -106,9 +107,9 @@ type opened struct {
 	most  int // maximum at once
 }
 
-// opens counts a connection as soon as it is requested, and returns a function that stops counting it. Pages and
-// processes are not connections to the target.
-func (e *Env) opens(o driver.OpenOptions) (closed func()) {
+// countConnection counts a connection as soon as it is requested, and returns a function that stops counting it. Pages
+// and processes are not connections to the target.
+func (e *Env) countConnection(o driver.OpenOptions) (closed func()) {
 	if o.Page != nil || o.Process != nil {
 		return func() {}
 	}

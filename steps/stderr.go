@@ -52,8 +52,8 @@ func (w *World) quoteSilentStderr(conn string, after int) string {
 // moment is when something was judged, and when the act before that began.
 type moment struct{ acted, judged time.Time }
 
-// acts notes that a step begins: the first one of consecutive acts begins them.
-func (w *World) acts(outcome bool, at time.Time) {
+// noteStepBegin notes that a step begins: the first one of consecutive acts begins them.
+func (w *World) noteStepBegin(outcome bool, at time.Time) {
 	if !outcome && !w.acting {
 		w.acted = append(w.acted, at)
 	}

@@ -67,7 +67,7 @@ func TestWrote(t *testing.T) {
 	w, began := world(t, false), time.Now()
 	at := func(s int) time.Time { return began.Add(time.Duration(s) * time.Second) }
 	for i, outcome := range []bool{false, false, true, true, false, true} { // two acts, two outcomes, one act, one outcome
-		w.acts(outcome, at(10*(i+1)))
+		w.noteStepBegin(outcome, at(10*(i+1)))
 	}
 	for _, c := range []struct {
 		reason        string

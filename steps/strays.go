@@ -63,8 +63,8 @@ func (e *Env) Strays() (count int, first Stray) {
 	return count, first
 }
 
-// disturbed reports whether another scenario running beside this one may be the cause of missing messages.
-func (w *World) disturbed() bool {
+// isDisturbed reports whether another scenario running beside this one may be the cause of missing messages.
+func (w *World) isDisturbed() bool {
 	if !w.beside {
 		return false
 	}
@@ -97,7 +97,7 @@ type heard struct {
 	count int
 }
 
-func (h *heard) add(kind, seen string) {
+func (h *heard) addRecord(kind, seen string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.count++; h.count == 1 {
@@ -109,20 +109,20 @@ func (h *heard) add(kind, seen string) {
 	}
 }
 
-func (h *heard) all() (count int, kinds []string, first string) {
+func (h *heard) allRecords() (count int, kinds []string, first string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.count, slices.Clone(h.kinds), h.first
 }
 
 // CameAgain records an event of a kind that came a second time without breaking a clause.
-func (e *Env) CameAgain(kind, seen string) { e.again.add(kind, seen) }
+func (e *Env) CameAgain(kind, seen string) { e.again.addRecord(kind, seen) }
 
 // Again returns how many events came a second time, their kinds, and the first of them; 0 for none.
-func (e *Env) Again() (count int, kinds []string, first string) { return e.again.all() }
+func (e *Env) Again() (count int, kinds []string, first string) { return e.again.allRecords() }
 
 // CameAstray records an event of a kind that belongs to another connection, where no clause forbids that.
-func (e *Env) CameAstray(kind, seen string) { e.astray.add(kind, seen) }
+func (e *Env) CameAstray(kind, seen string) { e.astray.addRecord(kind, seen) }
 
 // Astray returns how many events of other connections came, their kinds, and the first of them; 0 for none.
-func (e *Env) Astray() (count int, kinds []string, first string) { return e.astray.all() }
+func (e *Env) Astray() (count int, kinds []string, first string) { return e.astray.allRecords() }

@@ -229,12 +229,12 @@ type scenario struct {
 }
 
 // Initialize registers a scenario's hooks and steps; it is godog's ScenarioInitializer.
-func (s *Suite) Initialize(sc *godog.ScenarioContext) { s.initialize(sc) }
+func (s *Suite) Initialize(sc *godog.ScenarioContext) { s.initializeScenario(sc) }
 
-func (s *Suite) initialize(sc *godog.ScenarioContext) *scenario {
+func (s *Suite) initializeScenario(sc *godog.ScenarioContext) *scenario {
 	r := &scenario{s: s, handlers: &handlers{}}
 	r.handlers.world = func() *World { return r.world }
-	sc.Before(r.before)
+	sc.Before(r.beforeScenario)
 	holding.Store(sc, r.handlers)
 	s.Protocol.Register(sc, func() *World { return r.world })
 	if s.Own {
@@ -248,16 +248,16 @@ func (s *Suite) initialize(sc *godog.ScenarioContext) *scenario {
 		r.step = time.Now()
 		if r.world != nil {
 			r.world.begins(StepRef{len(r.steps) + 1, keyword(st) + " " + st.Text})
-			r.world.acts(st.Type == messages.PickleStepType_OUTCOME, r.step)
+			r.world.noteStepBegin(st.Type == messages.PickleStepType_OUTCOME, r.step)
 		}
 		return withKind(ctx, st.Text), nil
 	})
 	sc.StepContext().After(r.afterStep)
-	sc.After(r.after)
+	sc.After(r.afterScenario)
 	return r
 }
 
-func (r *scenario) before(ctx context.Context, sc *godog.Scenario) (context.Context, error) {
+func (r *scenario) beforeScenario(ctx context.Context, sc *godog.Scenario) (context.Context, error) {
 	r.started = time.Now()
 	r.slot = r.s.Begin(ctx, sc)
 	if r.slot.Skip != "" {
@@ -268,7 +268,7 @@ func (r *scenario) before(ctx context.Context, sc *godog.Scenario) (context.Cont
 		tags = append(tags, t.Name)
 	}
 	r.started = time.Now()
-	t, err := r.s.Env.transcript(r.s.Protocol.Bind(r.s.Env, r.slot.Run))
+	t, err := r.s.Env.newTranscript(r.s.Protocol.Bind(r.s.Env, r.slot.Run))
 	if err != nil {
 		return ctx, err
 	}
@@ -295,14 +295,14 @@ func (r *scenario) afterStep(ctx context.Context, st *godog.Step, status godog.S
 		status, err = godog.StepFailed, &BrokenError{Failures: found}
 	}
 	r.world.fresh = nil
-	r.steps = append(r.steps, StepResult{Keyword: keyword(st), Text: st.Text, Status: status.String(),
+	r.steps = append(r.steps, StepResult{Keyword: stepKeyword(st), Text: st.Text, Status: status.String(),
 		Duration: time.Since(r.step), Err: err,
 		Clauses: slices.Sorted(slices.Values(r.world.judging))})
 	r.world.judging = nil
 	return ctx, nil
 }
 
-func keyword(st *godog.Step) string {
+func stepKeyword(st *godog.Step) string {
 	switch st.Type {
 	case "Context":
 		return "Given"
@@ -314,16 +314,16 @@ func keyword(st *godog.Step) string {
 	return "*"
 }
 
-// after finishes the scenario: late judgements, monitors, the result. A scenario that broke a clause also fails in
-// godog.
-func (r *scenario) after(ctx context.Context, sc *godog.Scenario, err error) (context.Context, error) {
+// afterScenario finishes the scenario: late judgements, monitors, the result. A scenario that broke a clause also fails
+// in godog.
+func (r *scenario) afterScenario(ctx context.Context, sc *godog.Scenario, err error) (context.Context, error) {
 	var fail error
-	r.once.Do(func() { fail = r.finish(sc, err) })
+	r.once.Do(func() { fail = r.finishScenario(sc, err) })
 	return ctx, fail
 }
 
-func (r *scenario) finish(sc *godog.Scenario, err error) error {
-	defer r.handlers.release()
+func (r *scenario) finishScenario(sc *godog.Scenario, err error) error {
+	defer r.handlers.dropHandlers()
 	if r.slot.Release != nil {
 		defer r.slot.Release()
 	}
@@ -332,7 +332,7 @@ func (r *scenario) finish(sc *godog.Scenario, err error) error {
 			r.slot.Skip, r.slot.Reason = verdict.HarnessError, err.Error()
 		}
 		r.s.Done(Result{Scenario: sc, Driver: r.s.Env.Driver.Name(), Outcome: r.slot.Skip, Reason: r.slot.Reason,
-			Clauses: skipped(sc, r.slot)})
+			Clauses: skippedJudgements(sc, r.slot)})
 		return nil
 	}
 	defer r.cancel()
@@ -346,7 +346,7 @@ func (r *scenario) finish(sc *godog.Scenario, err error) error {
 	if r.first == nil && len(r.steps) < len(sc.Steps) {
 		r.first = errors.New("the scenario ended before its last step")
 	}
-	res := r.world.result(r.s.Protocol.Monitors(), r.first)
+	res := r.world.sumUpResult(r.s.Protocol.Monitors(), r.first)
 	res.AtEnd = slices.Sorted(slices.Values(r.world.judging))
 	res.Scenario, res.Driver, res.Steps, res.Duration, res.Run = sc, r.s.Env.Driver.Name(), r.steps, took, r.slot.Run
 	r.s.Done(res)
@@ -356,7 +356,7 @@ func (r *scenario) finish(sc *godog.Scenario, err error) error {
 	return nil
 }
 
-func skipped(sc *godog.Scenario, slot Slot) (out []verdict.Judgement) {
+func skippedJudgements(sc *godog.Scenario, slot Slot) (out []verdict.Judgement) {
 	for _, t := range sc.Tags {
 		if id := t.Name[1:]; IsClause(id) {
 			out = append(out, verdict.Judgement{Clause: id, Outcome: slot.Skip, Reason: slot.Reason,
@@ -374,8 +374,8 @@ func NotStored(n int) string {
 	return fmt.Sprintf("%d records were not stored", n)
 }
 
-// repeated counts the requests that a driver has sent again.
-func (w *World) repeated(records []transcript.Record) (n int) {
+// countRepeated counts the requests that a driver has sent again.
+func (w *World) countRepeated(records []transcript.Record) (n int) {
 	for _, r := range records {
 		if r.Kind == transcript.Remark && strings.HasPrefix(r.Label, driver.Repeated) {
 			n++
@@ -384,17 +384,17 @@ func (w *World) repeated(records []transcript.Record) (n int) {
 	return n
 }
 
-// result sums up the scenario and runs the monitors on its transcript.
-func (w *World) result(monitors []monitor.Monitor, err error) Result {
-	err = w.unexplained(monitors, err)
-	outcome, reason := w.outcome(err)
+// sumUpResult sums up the scenario and runs the monitors on its transcript.
+func (w *World) sumUpResult(monitors []monitor.Monitor, err error) Result {
+	err = w.countUnexplained(monitors, err)
+	outcome, reason := w.deriveOutcome(err)
 	first, whole := w.T.First()
 	res := Result{Outcome: outcome, Reason: reason, Clauses: w.clauseOutcomes(outcome, reason),
 		Notes: w.notes, Security: w.warnings, Target: w.aboutTarget, Records: first, Evidence: w.evidence,
 		Lost:     w.T.Overflow(),
 		Squeezed: w.T.Squeezed(), Last: w.T.Last(), Reached: w.reached, Late: w.late, Doubt: w.doubt, t: w.T,
 		begun: w.begun}
-	if n := w.repeated(res.Records); n > 0 {
+	if n := w.countRepeated(res.Records); n > 0 {
 		res.Notes = append(res.Notes, fmt.Sprintf("%d requests failed because their connection closed before any answer, "+
 			"and were repeated on a new connection", n))
 	}
@@ -413,7 +413,7 @@ func (w *World) result(monitors []monitor.Monitor, err error) Result {
 		if !m.For(w.Env.Role) {
 			continue
 		}
-		said, failures := w.monitored(m, res.Records)
+		said, failures := w.reduceFindings(m, res.Records)
 		for i, f := range failures {
 			if f.At > 0 && f.At <= len(res.Records) {
 				failures[i].when = w.momentOf(w.T.Began().Add(res.Records[f.At-1].At))

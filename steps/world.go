@@ -222,9 +222,9 @@ func (w *World) CutOff() { w.cut = true }
 func (w *World) Open(ctx context.Context, o driver.OpenOptions) (driver.Conn, error) {
 	limited, cancel := deadline.WithLimit(ctx, w.Env.Profile.Limits.Open.Duration)
 	defer cancel()
-	o.MaxEvent, o.Jar = int(w.Env.Profile.Limits.MaxEvent), w.jar(o.Party)
-	closed := w.Env.opens(o)
-	c, err := w.open(limited, o)
+	o.MaxEvent, o.Jar = int(w.Env.Profile.Limits.MaxEvent), w.cookieJar(o.Party)
+	closed := w.Env.countConnection(o)
+	c, err := w.openConn(limited, o)
 	if err = w.openedWith(o, err, ctx.Err() != nil); err != nil {
 		closed()
 		w.cut = w.cut || ctx.Err() != nil
@@ -245,8 +245,8 @@ func (w *World) Open(ctx context.Context, o driver.OpenOptions) (driver.Conn, er
 	return c, nil
 }
 
-// jar returns the cookies of a party.
-func (w *World) jar(party string) *httpclient.Jar {
+// cookieJar returns the cookies of a party.
+func (w *World) cookieJar(party string) *httpclient.Jar {
 	if w.jars == nil {
 		w.jars = map[string]*httpclient.Jar{}
 	}

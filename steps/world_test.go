@@ -41,7 +41,7 @@ func TestTags(t *testing.T) {
 		t.Errorf("serial numbers are %d, %d", a, b)
 	}
 	w.Note("%d notes", 1)
-	if got := w.result(nil, nil).Notes; len(got) != 1 || got[0] != "1 notes" {
+	if got := w.sumUpResult(nil, nil).Notes; len(got) != 1 || got[0] != "1 notes" {
 		t.Errorf("notes are %q", got)
 	}
 }
@@ -184,7 +184,7 @@ func TestCutOff(t *testing.T) {
 		t.Errorf("want(-) got(+):\n%s", diff)
 	}
 	err := w.Need(verdict.Finding{Clauses: []string{"AS-001"}, Expected: "yes", Observed: miss.Reason})
-	if got, _ := w.outcome(err); got != "not-tested" || len(w.failures) > 0 {
+	if got, _ := w.deriveOutcome(err); got != "not-tested" || len(w.failures) > 0 {
 		t.Errorf("the scenario is %s, with failures %v", got, w.failures)
 	}
 }
@@ -283,7 +283,8 @@ func TestLate(t *testing.T) {
 		Check: func(records []transcript.Record) []verdict.Finding {
 			return []verdict.Finding{{Clauses: []string{"AS-001"}, OK: len(records) == 1, At: 1}}
 		}}
-	if res := w.result([]monitor.Monitor{m}, nil); res.Monitors[0].Outcome != verdict.Passed || len(res.Records) != 2 {
+	if res := w.sumUpResult([]monitor.Monitor{m}, nil); res.Monitors[0].Outcome != verdict.Passed ||
+		len(res.Records) != 2 {
 		t.Error("a monitor sees what came late, or it is not kept")
 	}
 }
@@ -318,7 +319,7 @@ func TestLost(t *testing.T) {
 	for range transcript.MaxRecords + 3 {
 		said(w, "A", transcript.Stream, "")
 	}
-	res := w.result(nil, nil)
+	res := w.sumUpResult(nil, nil)
 	if lost := transcript.MaxRecords + 3 - len(res.Records); res.Lost != lost || lost < 3 || len(res.Notes) != 1 ||
 		!strings.Contains(res.Notes[0], fmt.Sprintf("%d records were not stored", lost)) {
 		t.Errorf("%d are lost; notes: %q", res.Lost, res.Notes)
@@ -342,7 +343,7 @@ func TestResetTwice(t *testing.T) {
 		t.Fatalf("the wait ended with %v", miss)
 	}
 	err := w.Need(verdict.Finding{Clauses: []string{"AS-001"}, Expected: "yes", Observed: miss.Reason})
-	res := w.result(nil, err)
+	res := w.sumUpResult(nil, err)
 	// the skipped steps may judge both
 	const why = "reset twice: read: connection reset by peer"
 	want := []verdict.Judgement{
