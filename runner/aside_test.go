@@ -44,13 +44,13 @@ func TestReconsider(t *testing.T) {
 		d.name, d.crowded = "ws", false
 		for i, res := range []steps.Result{failed(0, row.first), failed(row.late, false)} {
 			id := []string{"EA-4.3-01", "EA-4.3-02"}[i]
-			r.accept(d, Planned{ID: id, key: id, Location: "features/a.feature:1"}, res)
+			r.acceptResult(d, Planned{ID: id, key: id, Location: "features/a.feature:1"}, res)
 		}
 		other := steps.NewWorld(d.envs, nil, "n", []string{"@EA-072"}, nil)
 		if limit := d.envs.Event(); len(r.results["ws"]) > 0 || other.Limit(limit) >= limit {
 			t.Errorf("%s: reported at once: %d; another scenario gets %v", row.reason, len(r.results["ws"]), other.Limit(limit))
 		}
-		if r.reconsider(t.Context(), d, 1, true); len(r.results["ws"]) != row.want || len(r.judged) != row.want {
+		if r.judgeAgain(t.Context(), d, 1, true); len(r.results["ws"]) != row.want || len(r.judged) != row.want {
 			t.Errorf("%s: %d reported, want %d", row.reason, len(r.results["ws"]), row.want)
 		}
 	}
@@ -67,13 +67,13 @@ func TestHasty(t *testing.T) {
 		d := crowd(t)
 		d.name, d.crowded = "ws", false
 		pl := Planned{ID: "EA-4.2-10", key: "k", Location: "features/a.feature:1"}
-		r.accept(d, pl, steps.Result{Outcome: verdict.Passed,
+		r.acceptResult(d, pl, steps.Result{Outcome: verdict.Passed,
 			Clauses: []verdict.Judgement{{Clause: "EA-054", Outcome: verdict.Passed}},
 			Doubt:   &steps.Doubt{Shown: []string{"EA-054"}, Settled: func() bool { return settled }}})
 		if len(r.results["ws"]) != 1 {
 			t.Error("a pass was not reported at once")
 		}
-		r.reconsider(t.Context(), d, 1, true)
+		r.judgeAgain(t.Context(), d, 1, true)
 		if withdrawn := len(r.results["ws"]) == 0; withdrawn != settled {
 			t.Errorf("settled %v: withdrawn %v", settled, withdrawn)
 		}

@@ -106,14 +106,14 @@ func applyOver(e verdict.Expected, c *reports.Clause) string {
 	return state
 }
 
-// forgiven reports whether a row keeps the run from being conformant.
-func forgiven(rows []reports.BaselineRow) bool {
+// isForgiven reports whether a row keeps the run from being conformant.
+func isForgiven(rows []reports.BaselineRow) bool {
 	return slices.ContainsFunc(rows, func(row reports.BaselineRow) bool { return verdict.Forgives(row.State) })
 }
 
-// excuse sets the clauses of scenarios that the baseline excuses to expected-fail, and updates each scenario's
+// excuseClauses sets the clauses of scenarios that the baseline excuses to expected-fail, and updates each scenario's
 // outcome.
-func excuse(scenarios []reports.Scenario, clauses []reports.Clause) {
+func excuseClauses(scenarios []reports.Scenario, clauses []reports.Clause) {
 	over := map[string]*reports.Clause{}
 	for i := range clauses {
 		over[clauses[i].ID] = &clauses[i]

@@ -125,11 +125,11 @@ func TestApplyNarrowedBaseline(t *testing.T) {
 	if diff := cmp.Diff(after, clauses); diff != "" {
 		t.Errorf("clauses; want(-) got(+):\n%s", diff)
 	}
-	if !forgiven(rows) || forgiven(rows[2:3]) || !forgiven(rows[3:4]) || forgiven(rows[4:]) {
+	if !isForgiven(rows) || isForgiven(rows[2:3]) || !isForgiven(rows[3:4]) || isForgiven(rows[4:]) {
 		t.Error("rows that applied, and flaky ones that passed, forgive; others do not")
 	}
 	scenarios := []reports.Scenario{brokenOver("sse", "AS-002"), brokenOver("ws", "AS-002")}
-	excuse(scenarios, clauses)
+	excuseClauses(scenarios, clauses)
 	if scenarios[0].Outcome != verdict.Failed || scenarios[1].Outcome != verdict.ExpectedFail {
 		t.Errorf("over sse the scenario is %s, over ws %s", scenarios[0].Outcome, scenarios[1].Outcome)
 	}

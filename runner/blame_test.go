@@ -52,7 +52,7 @@ func TestBesides(t *testing.T) {
 	run.Clauses = append(run.Clauses, reports.Clause{ID: "OWN", Outcome: verdict.Failed})
 	want := []string{fmt.Sprint("X-", slices.Index(verdict.Outcomes, verdict.Warned)),
 		fmt.Sprint("X-", slices.Index(verdict.Outcomes, verdict.Failed))}
-	if got := besides(run, []string{"OWN"}); !slices.Equal(got, want) {
+	if got := otherBroken(run, []string{"OWN"}); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -31,7 +31,7 @@ func TestDifferences(t *testing.T) {
 				"ws": r.ws}}, racing: map[string]bool{"AS-1.1-01": r.racing},
 				results: map[string]map[string]reports.Scenario{"sse": {"AS-1.1-01": {Outcome: verdict.Passed}},
 					"ws": {"AS-1.1-01": {Outcome: r.outcome}}}}
-			got := one.differences()
+			got := one.noteDifferences()
 			if (len(got) == 1) != r.want {
 				t.Fatalf("notes: %+v", got)
 			}
@@ -43,7 +43,7 @@ func TestDifferences(t *testing.T) {
 	}
 	alone := &run{protocol: agentselect.Protocol{}, traces: map[string]map[string][]string{"AS-1.1-01": {"sse": same}},
 		results: map[string]map[string]reports.Scenario{"sse": {"AS-1.1-01": {Outcome: verdict.Passed}}}}
-	if got := alone.differences(); got != nil {
+	if got := alone.noteDifferences(); got != nil {
 		t.Errorf("one driver differs from nobody: %+v", got)
 	}
 }

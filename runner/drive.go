@@ -18,14 +18,14 @@ import (
 	"parley/target"
 )
 
-// drive runs the plan of one driver: the three preflight stages one after the other, then the rest side by side.
-func (r *run) drive(ctx context.Context, d *driverRun, parallel int) {
-	d.envs = r.environment(d)
+// runDriver runs the plan of one driver: the three preflight stages one after the other, then the rest side by side.
+func (r *run) runDriver(ctx context.Context, d *driverRun, parallel int) {
+	d.envs = r.newEnvironment(d)
 	if r.o.unguarded {
 		d.reached = steps.Answered
 	}
 	for stage := 1; stage <= 3; stage++ {
-		r.stage(ctx, d, stage)
+		r.runPreflightStage(ctx, d, stage)
 	}
 	if len(d.held) == 0 {
 		r.driveRest(ctx, d, parallel)
@@ -38,17 +38,17 @@ func (r *run) driveRest(ctx context.Context, d *driverRun, parallel int) {
 	d.crowded = parallel > 1 && r.o.Enough == nil
 	d.beside = map[string]bool{}
 	d.envs.Alone(parallel)
-	d.slots = newSlots(parallel, r.lendable(d.name, parallel))
+	d.slots = newSlots(parallel, r.lendableSlots(d.name, parallel))
 	began := time.Now()
-	r.suite(ctx, d, rest, parallel+d.slots.most)
+	r.runStage(ctx, d, rest, parallel+d.slots.most)
 	r.tellShared(d, time.Since(began))
 	r.lapsedOrFull(d)
-	r.reconsider(ctx, d, parallel, false)
-	r.alone(ctx, d, parallel)
-	r.reconsider(ctx, d, 1, true)
-	r.again(ctx, d)
+	r.judgeAgain(ctx, d, parallel, false)
+	r.decideSetAside(ctx, d, parallel)
+	r.judgeAgain(ctx, d, 1, true)
+	r.rerunBystanders(ctx, d)
 	r.judgeDoubted(ctx, d)
-	r.explore(ctx, d)
+	r.exploreSequences(ctx, d)
 	r.cutPoints(ctx, d, parallel)
 	r.tellGateway(d)
 }
@@ -56,27 +56,27 @@ func (r *run) driveRest(ctx context.Context, d *driverRun, parallel int) {
 // rest is the stage of all scenarios outside preflight.
 const rest = 0
 
-// suite runs the scenarios of a stage in godog. Results come through done, not from godog's exit code, which counts
+// runStage runs the scenarios of a stage in godog. Results come through done, not from godog's exit code, which counts
 // skipped scenarios as passed. It parses what is due alone, since all of it would take longer than a short run itself.
-func (r *run) suite(ctx context.Context, d *driverRun, stage, parallel int) {
+func (r *run) runStage(ctx context.Context, d *driverRun, stage, parallel int) {
 	tag := fmt.Sprintf("@preflight-%d", stage)
 	if stage == rest {
 		tag = "~@preflight-1 && ~@preflight-2 && ~@preflight-3"
 	}
-	due := d.due(stage)
+	due := d.dueScenarios(stage)
 	if len(due) == 0 {
 		return
 	}
 	var files []string
 	for _, pl := range due {
-		if file := pl.path(); !slices.Contains(files, file) {
+		if file := pl.featurePath(); !slices.Contains(files, file) {
 			files = append(files, file)
 		}
 	}
 	s := &steps.Suite{Protocol: r.protocol, Env: d.envs, Own: len(r.o.Own) > 0,
-		Begin: func(ctx context.Context, sc *godog.Scenario) steps.Slot { return r.begin(ctx, d, sc) },
-		Done:  func(res steps.Result) { r.done(d, res) }}
-	o := &godog.Options{FS: excerpts(r.o.FS, r.everything, due), Paths: files, Tags: tag, Concurrency: parallel,
+		Begin: func(ctx context.Context, sc *godog.Scenario) steps.Slot { return r.beginScenario(ctx, d, sc) },
+		Done:  func(res steps.Result) { r.recordDone(d, res) }}
+	o := &godog.Options{FS: featureExcerpts(r.o.FS, r.everything, due), Paths: files, Tags: tag, Concurrency: parallel,
 		Strict: true, DefaultContext: ctx, Format: silent, Output: io.Discard, NoColors: true}
 	if r.o.Godog.Format != "" {
 		o.Format, o.Output, o.Concurrency = r.o.Godog.Format, r.o.Godog.Output, 1
@@ -84,11 +84,11 @@ func (r *run) suite(ctx context.Context, d *driverRun, stage, parallel int) {
 	godog.TestSuite{Name: steps.Name(r.protocol) + "/" + d.name, ScenarioInitializer: s.Initialize, Options: o}.Run()
 }
 
-// due returns the planned scenarios of a stage; when doubtful ones run again, only these. Random sequences run by
-// themselves.
-func (d *driverRun) due(stage int) (out []Planned) {
+// dueScenarios returns the planned scenarios of a stage; when doubtful ones run again, only these. Random sequences run
+// by themselves.
+func (d *driverRun) dueScenarios(stage int) (out []Planned) {
 	for _, pl := range d.plan {
-		if pl.path() != "" && pl.Stage == stage && d.runs(pl.key) {
+		if pl.featurePath() != "" && pl.Stage == stage && d.isRunning(pl.key) {
 			out = append(out, pl)
 		}
 	}
@@ -105,11 +105,11 @@ func init() {
 		})
 }
 
-// begin gives a scenario its target, or the reason why it is skipped.
-func (r *run) begin(ctx context.Context, d *driverRun, sc *godog.Scenario) steps.Slot {
+// beginScenario gives a scenario its target, or the reason why it is skipped.
+func (r *run) beginScenario(ctx context.Context, d *driverRun, sc *godog.Scenario) steps.Slot {
 	pl, ok := d.byKey[pickleKey(sc)]
 	switch {
-	case !ok, !d.runs(pl.key), r.o.Enough != nil && pl.Stage == 0 && r.o.Enough(pl):
+	case !ok, !d.isRunning(pl.key), r.o.Enough != nil && pl.Stage == 0 && r.o.Enough(pl):
 		return steps.Slot{Skip: notPlanned}
 	case noTime(ctx) != nil:
 		return steps.Slot{Skip: verdict.NotTested, Reason: noTime(ctx).Error(), CutOff: true}
@@ -124,7 +124,7 @@ func (r *run) begin(ctx context.Context, d *driverRun, sc *godog.Scenario) steps
 	case d.again == nil && r.o.FailFast.Why() != "":
 		return steps.Slot{Skip: verdict.NotTested, Reason: r.o.FailFast.Why()}
 	}
-	room, err := r.room(ctx, d, sc, pl)
+	room, err := r.awaitMemory(ctx, d, sc, pl)
 	if late := tooLate(ctx); err != nil && late != nil {
 		return steps.Slot{Skip: verdict.NotTested, Reason: late.Error(), CutOff: true}
 	}
@@ -132,10 +132,10 @@ func (r *run) begin(ctx context.Context, d *driverRun, sc *godog.Scenario) steps
 		return steps.Slot{Skip: verdict.NotTested, Reason: "interrupted", CutOff: true}
 	}
 	var s steps.Slot
-	if pl.Exclusive() && d.gate(pl) == "" && r.protocol.NotRunnable(d.envs, pl.Tags) == "" {
-		s = r.exclusive(ctx, r.nonce(d, pl.ID))
+	if pl.Exclusive() && d.blockingStage(pl) == "" && r.protocol.NotRunnable(d.envs, pl.Tags) == "" {
+		s = r.exclusiveSlot(ctx, r.makeNonce(d, pl.ID))
 	} else {
-		s = r.slot(ctx, d, &pl, r.nonce(d, pl.ID))
+		s = r.sharedSlot(ctx, d, &pl, r.makeNonce(d, pl.ID))
 	}
 	if s.Release == nil {
 		room.leave()
@@ -147,13 +147,13 @@ func (r *run) begin(ctx context.Context, d *driverRun, sc *godog.Scenario) steps
 	return s
 }
 
-// room blocks until the target and the memory of this process have room for the scenario.
-func (r *run) room(ctx context.Context, d *driverRun, sc *godog.Scenario, pl Planned) (room, error) {
-	out, err := d.room(ctx, r.protocol, sc, pl)
+// awaitMemory blocks until the target and the memory of this process have room for the scenario.
+func (r *run) awaitMemory(ctx context.Context, d *driverRun, sc *godog.Scenario, pl Planned) (room, error) {
+	out, err := d.awaitRoom(ctx, r.protocol, sc, pl)
 	if err != nil {
 		return out, err
 	}
-	giveBack, err := memory.reserve(ctx, r.memoryName(pl))
+	giveBack, err := memory.reserveMemory(ctx, r.memoryName(pl))
 	if err != nil {
 		out.leave()
 		return out, err
@@ -169,8 +169,8 @@ type room struct {
 	leave       func()
 }
 
-// room blocks until the target has room for the scenario.
-func (d *driverRun) room(ctx context.Context, p steps.Protocol, sc *godog.Scenario, pl Planned) (room, error) {
+// awaitRoom blocks until the target has room for the scenario.
+func (d *driverRun) awaitRoom(ctx context.Context, p steps.Protocol, sc *godog.Scenario, pl Planned) (room, error) {
 	r := room{leave: func() {}}
 	if pl.Stage != rest {
 		return r, nil
@@ -178,15 +178,15 @@ func (d *driverRun) room(ctx context.Context, p steps.Protocol, sc *godog.Scenar
 	held := 0
 	if !pl.Exclusive() {
 		var err error
-		if held, err = d.occupying(ctx, p, sc); err != nil {
+		if held, err = d.occupyWorkers(ctx, p, sc); err != nil {
 			return r, err
 		}
 	}
-	if err := d.slots.take(ctx, 1); err != nil {
-		d.workers.give(held)
+	if err := d.slots.takeSlots(ctx, 1); err != nil {
+		d.workers.giveBack(held)
 		return r, err
 	}
-	r.leave = func() { d.slots.give(1); d.workers.give(held) }
+	r.leave = func() { d.slots.giveBack(1); d.workers.giveBack(held) }
 	if d.slots.most > 0 {
 		r.slot = lender{d.slots, 1}
 		if held > 0 {
@@ -196,9 +196,9 @@ func (d *driverRun) room(ctx context.Context, p steps.Protocol, sc *godog.Scenar
 	return r, nil
 }
 
-// nonce makes the names of a scenario unique within the run and across runs, since a target may keep its sessions. A
-// rerun gets a new nonce, because the target and the model remember the old one.
-func (r *run) nonce(d *driverRun, id string) string {
+// makeNonce makes the names of a scenario unique within the run and across runs, since a target may keep its sessions.
+// A rerun gets a new nonce, because the target and the model remember the old one.
+func (r *run) makeNonce(d *driverRun, id string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.begun == nil {
@@ -212,16 +212,16 @@ func (r *run) nonce(d *driverRun, id string) string {
 	return fmt.Sprintf("%s-%s-%x%s", strings.ToLower(strings.ReplaceAll(id, ".", "-")), d.name, r.salt, again)
 }
 
-// slot gives a scenario the shared target, or the reason why it is skipped.
-func (r *run) slot(ctx context.Context, d *driverRun, pl *Planned, nonce string) steps.Slot {
-	if why := d.gate(*pl); why != "" {
+// sharedSlot gives a scenario the shared target, or the reason why it is skipped.
+func (r *run) sharedSlot(ctx context.Context, d *driverRun, pl *Planned, nonce string) steps.Slot {
+	if why := d.blockingStage(*pl); why != "" {
 		return steps.Slot{Skip: verdict.NotTested, Reason: why}
 	}
 	if why := r.protocol.NotRunnable(d.envs, pl.Tags); why != "" {
 		return steps.Slot{Skip: verdict.NotTested, Reason: why}
 	}
-	alone := r.apart(d, pl)
-	s := r.share(ctx, nonce, alone)
+	alone := r.runsAlone(d, pl)
+	s := r.shareTarget(ctx, nonce, alone)
 	d.mu.Lock()
 	s.Beside = d.crowded && pl.Stage == rest && !alone
 	if d.beside != nil {
@@ -234,10 +234,10 @@ func (r *run) slot(ctx context.Context, d *driverRun, pl *Planned, nonce string)
 // notPlanned marks a scenario outside the selection; it appears in no result.
 const notPlanned verdict.Outcome = "not-planned"
 
-// exclusive gives a scenario a target of its own, or exclusive use of the shared one.
-func (r *run) exclusive(ctx context.Context, nonce string) steps.Slot {
+// exclusiveSlot gives a scenario a target of its own, or exclusive use of the shared one.
+func (r *run) exclusiveSlot(ctx context.Context, nonce string) steps.Slot {
 	if !r.o.Launcher.Private() {
-		return r.share(ctx, nonce, true)
+		return r.shareTarget(ctx, nonce, true)
 	}
 	unlock := func() {}
 	if r.o.Profile.Resets() {
@@ -250,12 +250,12 @@ func (r *run) exclusive(ctx context.Context, nonce string) steps.Slot {
 		return steps.Slot{Skip: verdict.NotTested,
 			Reason: "a separate target for this scenario could not be started: " + err.Error()}
 	}
-	return r.fresh(ctx, steps.Slot{Run: own, Nonce: nonce,
+	return r.resetForScenario(ctx, steps.Slot{Run: own, Nonce: nonce,
 		Release: func() { stopWithin(stopLimit, own.Stop); unlock() }})
 }
 
-// gate names the preflight stage whose failure blocks the scenario; "" if none does.
-func (d *driverRun) gate(pl Planned) string {
+// blockingStage names the preflight stage whose failure blocks the scenario; "" if none does.
+func (d *driverRun) blockingStage(pl Planned) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if pl.Needs() > d.reached {
@@ -264,9 +264,9 @@ func (d *driverRun) gate(pl Planned) string {
 	return ""
 }
 
-// passed advances the preflight, or marks it as failed. A target that has got through a stage is past it, whether a
-// step has said so or not.
-func (r *run) passed(d *driverRun, pl Planned, res steps.Result) {
+// advancePreflight advances the preflight, or marks it as failed. A target that has got through a stage is past it,
+// whether a step has said so or not.
+func (r *run) advancePreflight(d *driverRun, pl Planned, res steps.Result) {
 	if pl.Stage == 0 {
 		return
 	}
@@ -290,33 +290,33 @@ func firstLine(s string) string {
 	return line
 }
 
-// done records a scenario's result: judgements, transcript, report.
-func (r *run) done(d *driverRun, res steps.Result) {
+// recordDone records a scenario's result: judgements, transcript, report.
+func (r *run) recordDone(d *driverRun, res steps.Result) {
 	if res.Outcome == notPlanned {
 		return
 	}
 	pl := d.byKey[pickleKey(res.Scenario)]
 	if res.Run != nil {
-		memory.ended(r.memoryName(pl), res)
+		memory.learnMemory(r.memoryName(pl), res)
 	}
-	r.finish(d, pl, res)
+	r.finishScenario(d, pl, res)
 }
 
-func (r *run) finish(d *driverRun, pl Planned, res steps.Result) {
-	defer r.recovered(pl)
-	if r.lapse(d, pl, &res) {
+func (r *run) finishScenario(d *driverRun, pl Planned, res steps.Result) {
+	defer r.recoverPanic(pl)
+	if r.endIfLapsed(d, pl, &res) {
 		return
 	}
-	if r.crashed(d, pl, &res) {
+	if r.handleCrash(d, pl, &res) {
 		return // it runs again alone, to tell the culprit from the bystanders
 	}
-	if !d.kept(pl, res) {
-		r.accept(d, pl, res)
+	if !d.keepRerun(pl, res) {
+		r.acceptResult(d, pl, res)
 	}
 }
 
-// recovered must be deferred. It records a panic as a harness failure, so that the target is not blamed for it.
-func (r *run) recovered(pl Planned) {
+// recoverPanic must be deferred. It records a panic as a harness failure, so that the target is not blamed for it.
+func (r *run) recoverPanic(pl Planned) {
 	if p := recover(); p != nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -326,29 +326,29 @@ func (r *run) recovered(pl Planned) {
 	}
 }
 
-// accept records a result that no rerun after a crash will replace; a rerun after an overload still may.
-func (r *run) accept(d *driverRun, pl Planned, res steps.Result) {
-	defer r.recovered(pl)
+// acceptResult records a result that no rerun after a crash will replace; a rerun after an overload still may.
+func (r *run) acceptResult(d *driverRun, pl Planned, res steps.Result) {
+	defer r.recoverPanic(pl)
 	if res.Outcome == verdict.EnvError && pl.Stage != 1 {
-		res = lost(res)
+		res = notTestedIfLost(res)
 	}
 	if pl.Stage == 0 && (!pl.Exclusive() || wentAwayIn(res) || res.Squeezed) && r.setAside(d, pl, res) {
 		return // it may run again alone if the target was overloaded
 	}
-	if r.doubts(d, pl, res) {
+	if r.holdDoubtful(d, pl, res) {
 		return // it runs again alone
 	}
-	res = d.afresh(pl, res)
-	r.passed(d, pl, res)
+	res = d.combineRerun(pl, res)
+	r.advancePreflight(d, pl, res)
 	d.envs.Judged(res)
-	if !r.isPreliminary(d, pl, res) && !r.hold(d, pl, res) {
-		r.keep(d, pl, res)
+	if !r.isPreliminary(d, pl, res) && !r.holdPreflight(d, pl, res) {
+		r.storeResult(d, pl, res)
 	}
 }
 
-// keep stores a result in the run and reports it to the observer.
-func (r *run) keep(d *driverRun, pl Planned, res steps.Result) {
-	r.publish(d, pl, r.prepare(d, pl, res))
+// storeResult stores a result in the run and reports it to the observer.
+func (r *run) storeResult(d *driverRun, pl Planned, res steps.Result) {
+	r.publishResult(d, pl, r.prepareResult(d, pl, res))
 }
 
 // summary is a result as the run stores it, without its records.
@@ -361,22 +361,23 @@ type summary struct {
 	reason   string
 }
 
-// prepare sums up a result and lets its records go.
-func (r *run) prepare(d *driverRun, pl Planned, res steps.Result) summary {
+// prepareResult sums up a result and lets its records go.
+func (r *run) prepareResult(d *driverRun, pl Planned, res steps.Result) summary {
 	defer res.Release()
 	if r.o.Finished != nil {
 		r.o.Finished(pl, res.Records)
 	}
-	out := summary{scenario: r.scenario(d, pl, res), judged: judgements(d.name, pl.ID, res), outcome: res.Outcome,
-		reason: res.Reason}
+	out := summary{scenario: r.scenarioReport(d, pl, res), judged: judgementsOver(d.name, pl.ID, res),
+		outcome: res.Outcome,
+		reason:  res.Reason}
 	if comparer, ok := r.protocol.(steps.Comparer); ok && !slices.Contains(pl.Tags, cutTag) { // where it is cut is a race
 		out.course, out.compared = comparer.Course(res.Records), true
 	}
 	return out
 }
 
-// publish stores a prepared result and reports it to the observer.
-func (r *run) publish(d *driverRun, pl Planned, res summary) {
+// publishResult stores a prepared result and reports it to the observer.
+func (r *run) publishResult(d *driverRun, pl Planned, res summary) {
 	r.mu.Lock()
 	r.results[d.name][pl.ID] = res.scenario
 	r.judged = append(r.judged, res.judged...)
@@ -399,8 +400,8 @@ func (r *run) publish(d *driverRun, pl Planned, res summary) {
 
 const wentAway = "the target went away during the run"
 
-// lost turns "unreachable" in the middle of a run into not tested: the target went away.
-func lost(res steps.Result) steps.Result {
+// notTestedIfLost turns "unreachable" in the middle of a run into not tested: the target went away.
+func notTestedIfLost(res steps.Result) steps.Result {
 	res.Outcome = verdict.NotTested
 	res.Reason = wentAway + ": " + res.Reason
 	for i := range res.Clauses {
@@ -411,8 +412,8 @@ func lost(res steps.Result) steps.Result {
 	return res
 }
 
-// judgements returns the judgements of a scenario over a driver.
-func judgements(driver, id string, res steps.Result) []verdict.Judgement {
+// judgementsOver returns the judgements of a scenario over a driver.
+func judgementsOver(driver, id string, res steps.Result) []verdict.Judgement {
 	all := slices.Concat(res.Clauses, res.Monitors)
 	for i := range all {
 		all[i].Driver, all[i].Scenario = driver, id

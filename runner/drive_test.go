@@ -27,8 +27,9 @@ func TestPreflight(t *testing.T) {
 			"preflight: connecting was not tested (AS-1.1-01"},
 	} {
 		r, d := &run{protocol: agentselect.Protocol{}}, &driverRun{}
-		r.passed(d, Planned{ID: "AS-1.1-01", Stage: 1}, c.res)
-		if got := d.gate(Planned{Stage: 2}); !strings.HasPrefix(got, c.blocks) || (got == "") != (c.blocks == "") {
+		r.advancePreflight(d, Planned{ID: "AS-1.1-01", Stage: 1}, c.res)
+		if got := d.blockingStage(Planned{Stage: 2}); !strings.HasPrefix(got, c.blocks) ||
+			(got == "") != (c.blocks == "") {
 			t.Errorf("%s: the next stage is blocked by %q, want %q", c.reason, got, c.blocks)
 		}
 	}
@@ -38,11 +39,11 @@ func TestPreflight(t *testing.T) {
 func TestNonce(t *testing.T) {
 	r, d := &run{salt: 0xabc}, &driverRun{name: "ws"}
 	for _, want := range []string{"sc-4-1-1-11-ws-abc", "sc-4-1-1-11-ws-abcr2", "sc-4-1-1-11-ws-abcr3"} {
-		if got := r.nonce(d, "SC-4.1.1-11"); got != want {
+		if got := r.makeNonce(d, "SC-4.1.1-11"); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	if got := r.nonce(&driverRun{name: "ws"}, "SC-4.1.1-11"); got != "sc-4-1-1-11-ws-abc" {
+	if got := r.makeNonce(&driverRun{name: "ws"}, "SC-4.1.1-11"); got != "sc-4-1-1-11-ws-abc" {
 		t.Errorf("another driver's is %q", got)
 	}
 }

@@ -64,7 +64,7 @@ func TestEvidence(t *testing.T) {
 		t.Run(row.reason, func(t *testing.T) {
 			dir := t.TempDir()
 			r := keeping(t, row.protocol, row.role, dir)
-			sc := r.scenario(&driverRun{name: row.driver}, Planned{ID: row.id},
+			sc := r.scenarioReport(&driverRun{name: row.driver}, Planned{ID: row.id},
 				steps.Result{Outcome: verdict.Failed, Evidence: list})
 			blanked := []byte("<p>" + transcript.Blank + "</p>")
 			want := []reports.Evidence{

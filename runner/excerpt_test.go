@@ -73,7 +73,7 @@ func TestExcerpts(t *testing.T) {
 		if len(wanted) == 0 {
 			continue // a file without any is not read
 		}
-		got := plannedOf(t, excerpts(files, all, wanted), "toy")
+		got := plannedOf(t, featureExcerpts(files, all, wanted), "toy")
 		if diff := cmp.Diff(names(wanted), names(got)); diff != "" {
 			t.Errorf("wanted %v (-want +got):\n%s", names(wanted), diff)
 		}
@@ -83,15 +83,15 @@ func TestExcerpts(t *testing.T) {
 // plannedOf reads the scenarios of a folder, with their spans.
 func plannedOf(t *testing.T, fsys fs.FS, folder string) (out []Planned) {
 	t.Helper()
-	found, err := retrieve(fsys, "", folder+"/1_toys.feature")
+	found, err := parseFeatures(fsys, "", folder+"/1_toys.feature")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range found {
-		within := spans(f.doc.Feature)
+		within := scenarioSpans(f.doc.Feature)
 		for _, pickle := range f.pickles {
 			pl := Planned{Name: pickle.Name, key: pickleKey(pickle), span: within[pickle.AstNodeIds[0]]}
-			pl.describe(f.doc, pickle)
+			pl.describePlanned(f.doc, pickle)
 			out = append(out, pl)
 		}
 	}
@@ -107,7 +107,7 @@ func TestExcerptsOfTheSuites(t *testing.T) {
 		}
 		for i := 0; i < len(all); i += 7 {
 			only := all[i : i+1]
-			found, err := retrieve(excerpts(features.FS, all, only), "", only[0].path())
+			found, err := parseFeatures(featureExcerpts(features.FS, all, only), "", only[0].featurePath())
 			if err != nil {
 				t.Fatalf("%s: %v", only[0].Location, err)
 			}
@@ -121,7 +121,8 @@ func TestExcerptsOfTheSuites(t *testing.T) {
 				t.Errorf("%s %s is not in its own excerpt", steps.Name(p), only[0].Location)
 			}
 			for _, pl := range all {
-				if pl.path() == only[0].path() && pl.span != only[0].span && slices.Contains(keys, pl.key) {
+				if pl.featurePath() == only[0].featurePath() && pl.span != only[0].span &&
+					slices.Contains(keys, pl.key) {
 					t.Errorf("%s is in the excerpt of %s", pl.Location, only[0].Location)
 				}
 			}
@@ -133,7 +134,7 @@ func TestExcerptsOfTheSuites(t *testing.T) {
 func TestExcerptsLeaveOwnFeatures(t *testing.T) {
 	files := fstest.MapFS{"toy/own.feature": {Data: []byte(excerptFeature)}}
 	own := []Planned{{Name: "first", file: "toy/own.feature"}, {Name: "second", file: "toy/own.feature"}}
-	b, err := fs.ReadFile(excerpts(files, own, own[:1]), "toy/own.feature")
+	b, err := fs.ReadFile(featureExcerpts(files, own, own[:1]), "toy/own.feature")
 	if err != nil || string(b) != excerptFeature {
 		t.Errorf("changed: %v\n%s", err, b)
 	}

@@ -34,11 +34,11 @@ const exploredTag = "@explored"
 // shrinking is the default for Options.Shrinking, which bounds the search for a shorter failing sequence.
 const shrinking = 15 * time.Second
 
-// explore draws sequences and runs each as a scenario. The first one that breaks a clause is shrunk to a minimal one,
-// which appears in the results as Gherkin; after that, no more sequences are drawn.
-func (r *run) explore(ctx context.Context, d *driverRun) {
+// exploreSequences draws sequences and runs each as a scenario. The first one that breaks a clause is shrunk to a
+// minimal one, which appears in the results as Gherkin; after that, no more sequences are drawn.
+func (r *run) exploreSequences(ctx context.Context, d *driverRun) {
 	ex, ok := r.protocol.(steps.Explorer)
-	if !ok || len(d.explored) == 0 || r.o.FailFast.Why() != "" || d.gate(d.explored[0]) != "" {
+	if !ok || len(d.explored) == 0 || r.o.FailFast.Why() != "" || d.blockingStage(d.explored[0]) != "" {
 		return
 	}
 	exploring.Lock()
@@ -48,7 +48,7 @@ func (r *run) explore(ctx context.Context, d *driverRun) {
 	if shortens { // which finds shorter ones than a search that draws less
 		limit = 0
 	}
-	restore := settings(len(d.explored), r.o.Seed, limit)
+	restore := setRapidFlags(len(d.explored), r.o.Seed, limit)
 	defer restore()
 	e := &exploration{run: r, driver: d}
 	t := &property{}
@@ -60,8 +60,8 @@ func (r *run) explore(ctx context.Context, d *driverRun) {
 			if ctx.Err() != nil || e.next == len(d.explored) {
 				return
 			}
-			for range e.patience() {
-				if res := e.try(ctx, lines); res != nil && res.Outcome == verdict.Failed {
+			for range e.triesPerSequence() {
+				if res := e.trySequence(ctx, lines); res != nil && res.Outcome == verdict.Failed {
 					draw.Fatalf("a clause is broken")
 				}
 			}
@@ -69,16 +69,16 @@ func (r *run) explore(ctx context.Context, d *driverRun) {
 	}()
 	<-done
 	if e.failing != nil && shortens {
-		e.shorten(ctx, byLine, cmp.Or(r.o.Shrinking, shrinking))
+		e.shortenSequence(ctx, byLine, cmp.Or(r.o.Shrinking, shrinking))
 	}
 	if e.failing != nil {
 		e.keepFailing(t)
 	}
 }
 
-// settings sets the flags that rapid reads so that it writes no files, and returns a function that restores them. It
-// registers the testing flags first, which only test binaries have.
-func settings(checks int, seed int64, shrinking time.Duration) (restore func()) {
+// setRapidFlags sets the flags that rapid reads so that it writes no files, and returns a function that restores them.
+// It registers the testing flags first, which only test binaries have.
+func setRapidFlags(checks int, seed int64, shrinking time.Duration) (restore func()) {
 	testing.Init()
 	if !flag.Parsed() {
 		_ = flag.CommandLine.Parse(nil)
@@ -118,20 +118,20 @@ type attempt struct {
 	res   steps.Result
 }
 
-// patience is how often a sequence is tried: once, but more often while a failing one is shrunk, because a race does
-// not fail every time.
-func (e *exploration) patience() int {
+// triesPerSequence is how often a sequence is tried: once, but more often while a failing one is shrunk, because a race
+// does not fail every time.
+func (e *exploration) triesPerSequence() int {
 	if e.failing == nil || e.steady {
 		return 1
 	}
 	return 5
 }
 
-// try runs a sequence. Until one breaks a clause, its result goes into the results.
-func (e *exploration) try(ctx context.Context, lines []string) *steps.Result {
+// trySequence runs a sequence. Until one breaks a clause, its result goes into the results.
+func (e *exploration) trySequence(ctx context.Context, lines []string) *steps.Result {
 	pl := e.driver.explored[e.next]
 	e.tries++
-	res := e.run.sequence(ctx, e.driver, &pl, lines, e.tries)
+	res := e.run.runSequence(ctx, e.driver, &pl, lines, e.tries)
 	switch {
 	case res == nil:
 		return nil
@@ -143,7 +143,7 @@ func (e *exploration) try(ctx context.Context, lines []string) *steps.Result {
 		e.broke++
 	case e.failing == nil:
 		e.next++
-		e.run.take(e.driver, pl, *res)
+		e.run.recordSequence(e.driver, pl, *res)
 	}
 	return res
 }
@@ -157,17 +157,17 @@ func (e *exploration) keepFailing(t *property) {
 	if strings.Contains(t.said, "flaky") && !e.steady {
 		again = fmt.Sprintf("it does not fail each time: %d of %d attempted sequences failed", e.broke, e.tries)
 	}
-	e.run.note(reports.Note{Kind: "explored", Scenario: pl.ID,
+	e.run.addNote(reports.Note{Kind: "explored", Scenario: pl.ID,
 		Text: fmt.Sprintf("the shortest sequence that breaks a clause (%s):\n%s", again,
-			gherkin(e.run.protocol, a.lines, brokenBy(a.res)...))})
-	e.run.take(e.driver, pl, a.res)
+			writeFeature(e.run.protocol, a.lines, brokenBy(a.res)...))})
+	e.run.recordSequence(e.driver, pl, a.res)
 	e.driver.explored = e.driver.explored[:e.next] // sequences that were not drawn do not count as planned
 	e.driver.plan = e.driver.plan[:e.driver.suite+e.next]
 }
 
-// take records the result of a sequence.
-func (r *run) take(d *driverRun, pl Planned, res steps.Result) {
-	r.finish(d, pl, res)
+// recordSequence records the result of a sequence.
+func (r *run) recordSequence(d *driverRun, pl Planned, res steps.Result) {
+	r.finishScenario(d, pl, res)
 }
 
 // brokenBy returns the tags of the clauses that a sequence broke.
@@ -180,8 +180,8 @@ func brokenBy(res steps.Result) (marks []string) {
 	return marks
 }
 
-// gherkin writes a sequence as a feature. If marks is empty, the scenario gets the tags of a random sequence.
-func gherkin(p steps.Protocol, lines []string, marks ...string) string {
+// writeFeature writes a sequence as a feature. If marks is empty, the scenario gets the tags of a random sequence.
+func writeFeature(p steps.Protocol, lines []string, marks ...string) string {
 	if len(marks) == 0 {
 		marks = p.(steps.Explorer).Explored()
 	}
@@ -205,14 +205,14 @@ func featureOf(marks []string, feature, name string, lines []string) string {
 	return b.String()
 }
 
-// sequence runs a drawn sequence as a scenario in its own feature; nil if it could not be run.
-func (r *run) sequence(ctx context.Context, d *driverRun, pl *Planned, lines []string, n int) *steps.Result {
+// runSequence runs a drawn sequence as a scenario in its own feature; nil if it could not be run.
+func (r *run) runSequence(ctx context.Context, d *driverRun, pl *Planned, lines []string, n int) *steps.Result {
 	file := fmt.Sprintf("%s/explored.feature", steps.Name(r.protocol))
-	fsys := fstest.MapFS{file: {Data: []byte(gherkin(r.protocol, lines))}}
+	fsys := fstest.MapFS{file: {Data: []byte(writeFeature(r.protocol, lines))}}
 	var got *steps.Result
 	s := &steps.Suite{Protocol: r.protocol, Env: d.envs,
 		Begin: func(ctx context.Context, sc *godog.Scenario) steps.Slot {
-			return r.slot(ctx, d, pl, fmt.Sprintf("x%d-%s-%x", n, d.name, r.salt))
+			return r.sharedSlot(ctx, d, pl, fmt.Sprintf("x%d-%s-%x", n, d.name, r.salt))
 		},
 		Done: func(res steps.Result) { got = &res }}
 	o := &godog.Options{FS: fsys, Paths: []string{file}, Concurrency: 1, Strict: true, DefaultContext: ctx, Format: silent,
@@ -221,8 +221,8 @@ func (r *run) sequence(ctx context.Context, d *driverRun, pl *Planned, lines []s
 	return got
 }
 
-// explorations plans n sequences, if the tag selection includes them.
-func explorations(p steps.Protocol, n int, sel tags.Expr) ([]Planned, error) {
+// planSequences plans n sequences, if the tag selection includes them.
+func planSequences(p steps.Protocol, n int, sel tags.Expr) ([]Planned, error) {
 	if n == 0 {
 		return nil, nil
 	}
@@ -274,19 +274,19 @@ func (j *property) Failed() bool              { return j.failed }
 // steadily is how often a failing sequence has to fail again before one try of a shorter one counts.
 const steadily = 3
 
-// shorten leaves lines out of the failing sequence as long as what remains is legal and breaks one of the clauses that
-// the sequence broke: first many at once, then one by one, at last in pairs, whose lines make sense only together. It
-// ends when nothing more can be left out, or at the limit.
-func (e *exploration) shorten(ctx context.Context, rules steps.Shortener, limit time.Duration) {
+// shortenSequence leaves lines out of the failing sequence as long as what remains is legal and breaks one of the
+// clauses that the sequence broke: first many at once, then one by one, at last in pairs, whose lines make sense only
+// together. It ends when nothing more can be left out, or at the limit.
+func (e *exploration) shortenSequence(ctx context.Context, rules steps.Shortener, limit time.Duration) {
 	found, end := e.failing, time.Now().Add(limit)
 	broken := brokenBy(found.res)
 	fails := func(lines []string) bool {
-		for range e.patience() {
+		for range e.triesPerSequence() {
 			if ctx.Err() != nil || time.Now().After(end) {
 				return false
 			}
 			shortest := e.failing
-			res := e.try(ctx, lines)
+			res := e.trySequence(ctx, lines)
 			if res != nil && res.Outcome == verdict.Failed && slices.ContainsFunc(brokenBy(*res), func(mark string) bool {
 				return slices.Contains(broken, mark)
 			}) {

@@ -37,23 +37,23 @@ func Identify(ctx context.Context, ps *steps.Protocols, p *target.Profile, base,
 	if err != nil {
 		return nil, err
 	}
-	looks := places(ps, owner, exact)
+	looks := placesToLook(ps, owner, exact)
 	lookAt(ctx, looks, p, base, lookTime)
-	defer func() { release(looks) }()
-	if unanswered(looks) && ctx.Err() == nil {
+	defer func() { releaseTarget(looks) }()
+	if noneAnswered(looks) && ctx.Err() == nil {
 		first := *looks[0]
-		first.at(ctx, p, base, secondLook)
+		first.visitPlace(ctx, p, base, secondLook)
 		if seenIn(first.seen.All()).status != 0 { // a slow server
-			release(looks)
+			releaseTarget(looks)
 			lookAt(ctx, looks, p, base, secondLook)
 		}
 		first.seen.Release()
 	}
-	all := suspects(ps, looks, base)
+	all := suspectedProtocols(ps, looks, base)
 	if slices.ContainsFunc(all, func(s Suspect) bool { return s.Speaks || s.Opens }) || ctx.Err() != nil {
 		return all, ctx.Err()
 	}
-	if l := refusing(looks); l != nil {
+	if l := firstRefusing(looks); l != nil {
 		return all, &ForeignError{explain(ctx, ps, l.protocol, p, base, l.place.Driver, l.seen.All())}
 	}
 	for i, s := range all {
@@ -77,8 +77,8 @@ type look struct {
 	seen     *transcript.Transcript
 }
 
-// places lists where the protocols of a suite are looked for.
-func places(ps *steps.Protocols, owner steps.Protocol, exact string) []*look {
+// placesToLook lists where the protocols of a suite are looked for.
+func placesToLook(ps *steps.Protocols, owner steps.Protocol, exact string) []*look {
 	var all []*look
 	for _, p := range ps.All {
 		rec, ok := p.(steps.Recognisable)
@@ -100,8 +100,8 @@ func places(ps *steps.Protocols, owner steps.Protocol, exact string) []*look {
 	return all
 }
 
-// at visits the place.
-func (l *look) at(ctx context.Context, p *target.Profile, base string, limit time.Duration) {
+// visitPlace visits the place.
+func (l *look) visitPlace(ctx context.Context, p *target.Profile, base string, limit time.Duration) {
 	l.seen = visit(ctx, l.owner, p, base, l.place, l.rec, limit)
 }
 
@@ -109,28 +109,28 @@ func (l *look) at(ctx context.Context, p *target.Profile, base string, limit tim
 func lookAt(ctx context.Context, looks []*look, p *target.Profile, base string, limit time.Duration) {
 	var wg sync.WaitGroup
 	for _, l := range looks {
-		wg.Go(func() { l.at(ctx, p, base, limit) })
+		wg.Go(func() { l.visitPlace(ctx, p, base, limit) })
 	}
 	wg.Wait()
 }
 
-func release(looks []*look) {
+func releaseTarget(looks []*look) {
 	for _, l := range looks {
 		l.seen.Release()
 	}
 }
 
-// unanswered reports whether no place has answered, for want of time.
-func unanswered(looks []*look) bool {
+// noneAnswered reports whether no place has answered, for want of time.
+func noneAnswered(looks []*look) bool {
 	return len(looks) > 0 && !slices.ContainsFunc(looks, func(l *look) bool {
 		s := seenIn(l.seen.All())
 		return s.status != 0 || !s.says("within the limit", "deadline exceeded", "Client.Timeout", "timed out")
 	})
 }
 
-// refusing returns the first place whose answer tells why no protocol was found: it wants credentials, or TLS; or
+// firstRefusing returns the first place whose answer tells why no protocol was found: it wants credentials, or TLS; or
 // that of a server none of whose places answers HTTP. Nil if there is none.
-func refusing(looks []*look) *look {
+func firstRefusing(looks []*look) *look {
 	answered := false
 	for _, l := range looks {
 		s := seenIn(l.seen.All())
@@ -145,8 +145,8 @@ func refusing(looks []*look) *look {
 	return looks[0]
 }
 
-// suspects sums up what was seen, protocol by protocol.
-func suspects(ps *steps.Protocols, looks []*look, base string) []Suspect {
+// suspectedProtocols sums up what was seen, protocol by protocol.
+func suspectedProtocols(ps *steps.Protocols, looks []*look, base string) []Suspect {
 	var all []Suspect
 	for _, protocol := range ps.All {
 		name := steps.Name(protocol)
@@ -161,7 +161,7 @@ func suspects(ps *steps.Protocols, looks []*look, base string) []Suspect {
 			switch {
 			case steps.SpeaksProtocol(l.rec, l.seen.All()):
 				s.Speaks, s.Opens, s.Says = true, false, fmt.Sprintf("yes: %s answers as %s does", saw.asked, name)
-				s.URL = l.url(base)
+				s.URL = l.placeURL(base)
 			case l.first:
 				s.Opens, s.Says = saw.opened, "no: "+saw.briefly(name)
 				if saw.opened {
@@ -179,8 +179,8 @@ func suspects(ps *steps.Protocols, looks []*look, base string) []Suspect {
 	return all
 }
 
-// url returns the URL by which a profile reaches the place.
-func (l *look) url(base string) string {
+// placeURL returns the URL by which a profile reaches the place.
+func (l *look) placeURL(base string) string {
 	if l.first || l.place.Driver != ws.Name || l.protocol.Kind().Locate == nil || unixurl.Is(base) {
 		return ""
 	}

@@ -63,7 +63,7 @@ func (r *run) openInstances(n int) (stop func()) {
 // lendTarget gives a scenario the target that all share, or an instance to itself.
 func (r *run) lendTarget(ctx context.Context) (run target.Running, giveBack func(), err error) {
 	if r.idle == nil {
-		run, err = r.alive(ctx)
+		run, err = r.aliveTarget(ctx)
 		return run, func() {}, err
 	}
 	for {
@@ -71,7 +71,7 @@ func (r *run) lendTarget(ctx context.Context) (run target.Running, giveBack func
 		case one := <-r.idle:
 			giveBack = func() { r.idle <- one }
 			if one.shared {
-				run, err = r.alive(ctx)
+				run, err = r.aliveTarget(ctx)
 			} else {
 				run, err = r.startInstance(ctx, one)
 			}
@@ -90,7 +90,7 @@ func (r *run) lendTarget(ctx context.Context) (run target.Running, giveBack func
 
 // startInstance returns the target of an instance, started if it does not run.
 func (r *run) startInstance(ctx context.Context, one *instance) (target.Running, error) {
-	if one.own != nil && !exited(one.own, 0) {
+	if one.own != nil && !hasExited(one.own, 0) {
 		return one.own, nil
 	}
 	if one.own != nil {
@@ -130,11 +130,11 @@ const maxCrashes = 20
 // noticed is how long the exit of a process may lag behind the closing of its connections.
 const noticed = 300 * time.Millisecond
 
-// alive returns the shared target, and restarts it if its process has exited.
-func (r *run) alive(ctx context.Context) (target.Running, error) {
+// aliveTarget returns the shared target, and restarts it if its process has exited.
+func (r *run) aliveTarget(ctx context.Context) (target.Running, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !exited(r.shared, 0) {
+	if !hasExited(r.shared, 0) {
 		return r.shared, nil
 	}
 	if r.crashes++; r.crashes > maxCrashes {
@@ -150,8 +150,8 @@ func (r *run) alive(ctx context.Context) (target.Running, error) {
 	return next, nil
 }
 
-// exited reports whether a target's process has exited by itself, or does so within the given time.
-func exited(run target.Running, within time.Duration) bool {
+// hasExited reports whether a target's process has exited by itself, or does so within the given time.
+func hasExited(run target.Running, within time.Duration) bool {
 	e, ok := run.(target.Exiter)
 	if !ok || e.Exited() == nil {
 		return false
@@ -174,14 +174,14 @@ func exited(run target.Running, within time.Duration) bool {
 	}
 }
 
-// crashed handles the exit of the target's process during a scenario that did not pass, and reports whether the
+// handleCrash handles the exit of the target's process during a scenario that did not pass, and reports whether the
 // scenario was put aside. In the first round it is put aside; once it has run alone, the exit is part of its result.
-func (r *run) crashed(d *driverRun, pl Planned, res *steps.Result) bool {
+func (r *run) handleCrash(d *driverRun, pl Planned, res *steps.Result) bool {
 	if why := pageEnd(res.Records); why != "" && res.Outcome != verdict.Passed {
 		r.blame(res, tellOf(res, why))
 		return false // its process is its own: no other scenario is affected
 	}
-	if res.Run == nil || res.Outcome == verdict.Passed || !brokenOff(res.Records) || !exited(res.Run, noticed) {
+	if res.Run == nil || res.Outcome == verdict.Passed || !brokenOff(res.Records) || !hasExited(res.Run, noticed) {
 		return false
 	}
 	d.mu.Lock()
@@ -274,14 +274,14 @@ func brokenOff(records []transcript.Record) bool {
 	return false
 }
 
-// again runs the bystanders of a crash one at a time. The new results count only if one of the scenarios ends the
-// process alone.
-func (r *run) again(ctx context.Context, d *driverRun) {
+// rerunBystanders runs the bystanders of a crash one at a time. The new results count only if one of the scenarios ends
+// the process alone.
+func (r *run) rerunBystanders(ctx context.Context, d *driverRun) {
 	first := d.takeAside(processEnded, true)
-	now := r.repeat(ctx, d, first, 1, rerun{kept: true})
+	now := r.repeatScenarios(ctx, d, first, 1, rerun{kept: true})
 	if now.culprits > 0 || ctx.Err() != nil {
 		for i, a := range now.results {
-			now.results[i].res = standing(now.first[a.pl.key], a.res)
+			now.results[i].res = standingFailures(now.first[a.pl.key], a.res)
 		}
 		r.asTheyCame(d, now.results)
 		return
@@ -307,9 +307,9 @@ const (
 	toldOfReset = 400 // bytes of what it printed that a reason has: the end
 )
 
-// share gives a scenario the shared target, or an instance of it, to itself if it asks for that or if data is reset
-// before it.
-func (r *run) share(ctx context.Context, nonce string, alone bool) steps.Slot {
+// shareTarget gives a scenario the shared target, or an instance of it, to itself if it asks for that or if data is
+// reset before it.
+func (r *run) shareTarget(ctx context.Context, nonce string, alone bool) steps.Slot {
 	lock, unlock := r.lock.RLock, r.lock.RUnlock
 	if alone || r.o.Profile.Resets() {
 		lock, unlock = r.lock.Lock, r.lock.Unlock
@@ -320,16 +320,16 @@ func (r *run) share(ctx context.Context, nonce string, alone bool) steps.Slot {
 		unlock()
 		return steps.Slot{Skip: verdict.NotTested, Reason: err.Error()}
 	}
-	return r.fresh(ctx, steps.Slot{Run: run, Nonce: nonce, Release: func() { giveBack(); unlock() }})
+	return r.resetForScenario(ctx, steps.Slot{Run: run, Nonce: nonce, Release: func() { giveBack(); unlock() }})
 }
 
-// fresh resets the data of a scenario's target. The caller has locked out other scenarios; if the hook fails, fresh
-// releases the slot and returns the reason to skip the scenario.
-func (r *run) fresh(ctx context.Context, s steps.Slot) steps.Slot {
+// resetForScenario resets the data of a scenario's target. The caller has locked out other scenarios; if the hook
+// fails, fresh releases the slot and returns the reason to skip the scenario.
+func (r *run) resetForScenario(ctx context.Context, s steps.Slot) steps.Slot {
 	if !r.o.Profile.Resets() {
 		return s
 	}
-	why := r.reset(ctx, s.Run)
+	why := r.runResetHook(ctx, s.Run)
 	if why == "" {
 		return s
 	}
@@ -337,8 +337,8 @@ func (r *run) fresh(ctx context.Context, s steps.Slot) steps.Slot {
 	return steps.Slot{Skip: verdict.NotTested, Reason: why}
 }
 
-// reset runs the hook, and says why it did not reset the target; "" if it did. The caller holds the write lock.
-func (r *run) reset(ctx context.Context, run target.Running) (why string) {
+// runResetHook runs the hook, and says why it did not reset the target; "" if it did. The caller holds the write lock.
+func (r *run) runResetHook(ctx context.Context, run target.Running) (why string) {
 	t, ok := run.(target.Resetter)
 	switch late := tooLate(ctx); {
 	case late != nil:
@@ -346,7 +346,7 @@ func (r *run) reset(ctx context.Context, run target.Running) (why string) {
 	case ctx.Err() != nil:
 		return "interrupted"
 	case !ok:
-		return r.unreset(errors.New("this target runs no hooks"))
+		return r.noteFailedReset(errors.New("this target runs no hooks"))
 	case r.resets >= maxResets:
 		return r.stale
 	}
@@ -360,11 +360,11 @@ func (r *run) reset(ctx context.Context, run target.Running) (why string) {
 	case ctx.Err() != nil:
 		return "interrupted"
 	}
-	return r.unreset(err)
+	return r.noteFailedReset(err)
 }
 
-// unreset notes a failed reset, and returns the reason why its scenario is not tested.
-func (r *run) unreset(err error) string {
+// noteFailedReset notes a failed reset, and returns the reason why its scenario is not tested.
+func (r *run) noteFailedReset(err error) string {
 	text := err.Error()
 	var failed *target.HookError
 	if errors.As(err, &failed) {

@@ -18,7 +18,7 @@ func TestSlots(t *testing.T) {
 		var open atomic.Int32
 		for range 6 {
 			go func() {
-				if s.take(t.Context(), 1) == nil {
+				if s.takeSlots(t.Context(), 1) == nil {
 					open.Add(1)
 				}
 			}()
@@ -41,22 +41,22 @@ func TestSlots(t *testing.T) {
 		expect("two wait in vain", 4)
 		one.ReclaimSlot()
 		expect("one comes back", 4)
-		s.give(1)
+		s.giveBack(1)
 		expect("one has ended, and pays the debt", 4)
-		s.give(1)
+		s.giveBack(1)
 		expect("another has ended", 5)
 		one.ReclaimSlot()
-		s.give(1)
+		s.giveBack(1)
 		expect("a third ends, for who came back", 5)
-		s.give(1)
+		s.giveBack(1)
 		expect("a fourth ends", 6)
-		s.give(2)
+		s.giveBack(2)
 		if s.free != 2 || s.lent != 0 {
 			t.Errorf("in the end %d slots are free, and %d lent", s.free, s.lent)
 		}
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := s.take(gone, 3); err == nil || len(s.queue) != 0 {
+		if err := s.takeSlots(gone, 3); err == nil || len(s.queue) != 0 {
 			t.Errorf("who has gone still waits: %v", err)
 		}
 	})
@@ -80,7 +80,7 @@ func TestLendable(t *testing.T) {
 		{"processes", Options{Profile: free}, target.Stdio, 8, 0},
 		{"one at a time", Options{Profile: free}, target.SSE, 1, 0},
 	} {
-		if got := (&run{o: row.o}).lendable(row.driver, row.parallel); got != row.want {
+		if got := (&run{o: row.o}).lendableSlots(row.driver, row.parallel); got != row.want {
 			t.Errorf("%s: %d may be lent, want %d", row.reason, got, row.want)
 		}
 	}

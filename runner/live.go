@@ -50,20 +50,20 @@ func OpenLive(ctx context.Context, o Options) (*Live, error) {
 	if err != nil {
 		return nil, err
 	}
-	stop, err := r.launch(ctx)
+	stop, err := r.launchTarget(ctx)
 	if err != nil {
-		r.close()
+		r.closeRun()
 		return nil, err
 	}
 	watching, unwatch := context.WithCancel(context.Background())
 	var watch sync.WaitGroup
 	watch.Go(func() { deadline.Watch(watching) })
-	end := func() { stop(); r.close(); unwatch(); watch.Wait() }
+	end := func() { stop(); r.closeRun(); unwatch(); watch.Wait() }
 
 	d := r.drivers[0]
 	l := &Live{Protocol: r.protocol, Role: r.role, Driver: d.name, URL: r.shared.BaseURL(), Redactor: r.redact,
 		Nonce: fmt.Sprintf("live-%s-%x", d.name, r.salt)}
-	env := r.environment(d)
+	env := r.newEnvironment(d)
 	env.Keep = &transcript.Keep{}
 	l.Live, err = steps.OpenLive(ctx, &steps.Suite{Protocol: r.protocol, Env: env,
 		Begin: func(context.Context, *godog.Scenario) steps.Slot { return steps.Slot{Run: r.shared, Nonce: l.Nonce} }})
@@ -122,8 +122,8 @@ func browserOptions(p *target.Profile) browser.Options {
 	return browser.Options{Command: p.Reach().Browser, TLS: p.TLSConfig(), Header: p.Header()}
 }
 
-// environment returns what the scenarios over a driver share.
-func (r *run) environment(d *driverRun) *steps.Env {
+// newEnvironment returns what the scenarios over a driver share.
+func (r *run) newEnvironment(d *driverRun) *steps.Env {
 	env := &steps.Env{Profile: r.o.Profile, Role: r.role, Driver: d.d, Ledger: r.ledger, Brain: r.brain,
 		Strict: r.o.Strict, Redact: r.redact, Person: r.o.Person}
 	if r.pages != nil {

@@ -13,18 +13,18 @@ import (
 func TestRations(t *testing.T) {
 	r := newRations(greedy + modest)
 	r.took["large"] = 10 * greedy
-	back, err := r.reserve(t.Context(), "large")
+	back, err := r.reserveMemory(t.Context(), "large")
 	if err != nil {
 		t.Fatal(err)
 	}
-	small, err := r.reserve(t.Context(), "small")
+	small, err := r.reserveMemory(t.Context(), "small")
 	if err != nil {
 		t.Fatal(err)
 	}
 	small()
 	granted := make(chan error)
 	go func() {
-		again, err := r.reserve(t.Context(), "large")
+		again, err := r.reserveMemory(t.Context(), "large")
 		if err == nil {
 			again()
 		}
@@ -33,7 +33,7 @@ func TestRations(t *testing.T) {
 	late := &errNoTime{"the target was overloaded", time.Millisecond}
 	gone, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, late)
 	defer cancel()
-	if _, err := r.reserve(gone, "large"); !errors.Is(err, late) {
+	if _, err := r.reserveMemory(gone, "large"); !errors.Is(err, late) {
 		t.Errorf("there is memory for a second one: %v", err)
 	}
 	select {
@@ -45,7 +45,7 @@ func TestRations(t *testing.T) {
 	if err := <-granted; err != nil {
 		t.Error(err)
 	}
-	r.ended("large", steps.Result{}) // of another target
+	r.learnMemory("large", steps.Result{}) // of another target
 	if took := r.took["large"]; took != 5*greedy {
 		t.Errorf("it is expected to take %d bytes", took)
 	}

@@ -22,8 +22,8 @@ func Count(runs ...Options) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		n += r.planned()
-		r.close()
+		n += r.planScenarios()
+		r.closeRun()
 	}
 	return n, nil
 }
@@ -61,9 +61,9 @@ func leaveOut(ctx context.Context, o Options) (*reports.Results, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer r.close()
+	defer r.closeRun()
 	r.started = time.Now()
-	return r.report(ctx), nil
+	return r.sumUpRun(ctx), nil
 }
 
 // Merge merges the results of several runs of one suite with the same options, in order; it returns nil for no
@@ -75,17 +75,17 @@ func Merge(results ...*reports.Results) *reports.Results {
 	}
 	all := *results[0]
 	all.Runs = slices.Clone(all.Runs)
-	end := ended(&all)
+	end := hasEnded(&all)
 	for _, r := range results[1:] {
 		all.Verdict = firstOf(verdicts, all.Verdict, r.Verdict)
 		all.Exit = firstOf(exits, all.Exit, r.Exit)
 		all.Partial = all.Partial || r.Partial
-		all.Selection = both(all.Selection, r.Selection)
+		all.Selection = joinFilters(all.Selection, r.Selection)
 		all.Options = eitherOptions(all.Options, r.Options)
 		if r.Started.Before(all.Started) {
 			all.Started = r.Started
 		}
-		if e := ended(r); e.After(end) {
+		if e := hasEnded(r); e.After(end) {
 			end = e
 		}
 		all.Runs = append(all.Runs, r.Runs...)
@@ -109,12 +109,12 @@ func firstOf[T comparable](order []T, a, b T) T {
 	return a
 }
 
-func ended(r *reports.Results) time.Time {
+func hasEnded(r *reports.Results) time.Time {
 	return r.Started.Add(time.Duration(math.Round(r.Duration * float64(time.Millisecond))))
 }
 
-// both joins the filters of two runs, without repeating equal ones.
-func both(a, b string) string {
+// joinFilters joins the filters of two runs, without repeating equal ones.
+func joinFilters(a, b string) string {
 	const and = "; "
 	parts := strings.Split(a, and)
 	for part := range strings.SplitSeq(b, and) {

@@ -119,7 +119,7 @@ func Mutants(ctx context.Context, o MutantOptions) (*KillMatrix, error) {
 		wg.Go(func() {
 			gate <- struct{}{}
 			defer func() { <-gate }()
-			m.Mutants[i] = kill(ctx, o, mu)
+			m.Mutants[i] = runMutant(ctx, o, mu)
 			if o.Done != nil {
 				o.Done(m.Mutants[i])
 			}
@@ -129,13 +129,13 @@ func Mutants(ctx context.Context, o MutantOptions) (*KillMatrix, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, fmt.Errorf("interrupted: %w", err)
 	}
-	m.sum(ledger, concerned(protocol, all))
+	m.fillMatrix(ledger, rolesByClause(protocol, all))
 	m.Duration = millis(time.Since(started))
 	return m, nil
 }
 
-// sum fills the matrix from the results of the mutants.
-func (m *KillMatrix) sum(ledger *verdict.Ledger, concerned map[string][]string) {
+// fillMatrix fills the matrix from the results of the mutants.
+func (m *KillMatrix) fillMatrix(ledger *verdict.Ledger, concerned map[string][]string) {
 	for _, k := range m.Mutants {
 		for id, how := range k.Clauses {
 			if how == killed && len(k.Control) == 0 {
@@ -167,10 +167,10 @@ const MutantLimit = 2 * time.Second
 // limits.
 const unhurried = 5
 
-// kill runs one mutant. It tries short limits first to save time. On a busy machine a scenario may reach one of
+// runMutant runs one mutant. It tries short limits first to save time. On a busy machine a scenario may reach one of
 // these, so that the mutant survives or a control scenario fails. The mutant then runs again with a user's limits,
 // and that result counts.
-func kill(ctx context.Context, o MutantOptions, mu Mutant) Killed {
+func runMutant(ctx context.Context, o MutantOptions, mu Mutant) Killed {
 	k := killWithin(ctx, o, mu, MutantLimit)
 	if k.OK || k.Error != "" || ctx.Err() != nil {
 		return k
@@ -200,17 +200,17 @@ func killWithin(ctx context.Context, o MutantOptions, mu Mutant, limit time.Dura
 	}
 	seen := &killing{control: control, hasControl: mu.Control != "", alive: map[string]bool{},
 		controlled: map[string]bool{}}
-	for _, id := range mu.proves() {
+	for _, id := range mu.clausesToBreak() {
 		seen.alive[id] = true
 	}
-	seen.proves = mu.proves()
+	seen.proves = mu.clausesToBreak()
 	if protocol, err := o.Protocols.Find(o.Protocol); err == nil {
 		seen.monitors = protocol.Monitors()
 	}
 	seen.whole, seen.oneControl = o.Results != nil || o.Whole, o.OneControl
 	res, err := Run(ctx, Options{Protocols: o.Protocols, Profile: p, Launcher: mu.Launch(brain), Browser: o.browser,
-		known: true, unguarded: o.browser != nil, Role: o.Role, Observer: seen, Enough: seen.enough, Brain: brain,
-		Drivers: mu.Drivers, Concurrency: 1, Tags: o.selection(mu, seen.monitors), Again: "parley mutants"})
+		known: true, unguarded: o.browser != nil, Role: o.Role, Observer: seen, Enough: seen.showsEnough, Brain: brain,
+		Drivers: mu.Drivers, Concurrency: 1, Tags: o.tagSelection(mu, seen.monitors), Again: "parley mutants"})
 	if err != nil {
 		k.Error = err.Error()
 		return k
@@ -219,10 +219,10 @@ func killWithin(ctx context.Context, o MutantOptions, mu Mutant, limit time.Dura
 		o.Results(mu.ID, res)
 	}
 	if o.Whole {
-		k.Besides = besides(res.Runs[0], mu.Clauses)
+		k.Besides = otherBroken(res.Runs[0], mu.Clauses)
 	}
-	res.Runs[0].Scenarios = slices.DeleteFunc(res.Runs[0].Scenarios, seen.spared)
-	judge(&k, mu, res.Runs[0], control)
+	res.Runs[0].Scenarios = slices.DeleteFunc(res.Runs[0].Scenarios, seen.isSpared)
+	judgeMutant(&k, mu, res.Runs[0], control)
 	k.OK = k.Error == "" && len(k.Control) == 0
 	for _, how := range k.Clauses {
 		k.OK = k.OK && how == killed
@@ -272,14 +272,14 @@ func (k *killing) ScenarioWithdrawn(sc reports.Scenario) {
 	}
 }
 
-// spared reports whether a control scenario was not run because another one was.
-func (k *killing) spared(sc reports.Scenario) bool {
+// isSpared reports whether a control scenario was not run because another one was.
+func (k *killing) isSpared(sc reports.Scenario) bool {
 	return k.oneControl && len(k.controlled) > 0 && k.hasControl && k.control.Match(sc.Tags) &&
 		!k.controlled[sc.Driver+" "+sc.ID]
 }
 
-// enough reports whether a scenario can show nothing more.
-func (k *killing) enough(pl Planned) bool {
+// showsEnough reports whether a scenario can show nothing more.
+func (k *killing) showsEnough(pl Planned) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.whole || k.hasControl && k.control.Match(pl.Tags) && !(k.oneControl && len(k.controlled) > 0) {
@@ -287,28 +287,28 @@ func (k *killing) enough(pl Planned) bool {
 	}
 	for id := range k.alive {
 		judges := func(m monitor.Monitor) bool { return slices.Contains(m.Clauses, id) }
-		if pl.has("@"+id) || slices.ContainsFunc(k.monitors, judges) {
+		if pl.hasTag("@"+id) || slices.ContainsFunc(k.monitors, judges) {
 			return false // its scenarios may break a clause, and a monitor may in any scenario
 		}
 	}
 	return true
 }
 
-// proves returns the clauses that a run of the mutant has to show broken.
-func (m Mutant) proves() []string {
+// clausesToBreak returns the clauses that a run of the mutant has to show broken.
+func (m Mutant) clausesToBreak() []string {
 	if m.Proves != nil {
 		return m.Proves
 	}
 	return m.Clauses
 }
 
-// selection returns the tag expression for the clauses that a mutant proves, and for its control. A monitor may find a
-// clause broken in the scenarios of the mutant's other clauses, so these run too if a monitor judges what it proves.
-func (o MutantOptions) selection(mu Mutant, monitors []monitor.Monitor) string {
+// tagSelection returns the tag expression for the clauses that a mutant proves, and for its control. A monitor may find
+// a clause broken in the scenarios of the mutant's other clauses, so these run too if a monitor judges what it proves.
+func (o MutantOptions) tagSelection(mu Mutant, monitors []monitor.Monitor) string {
 	if o.Whole {
 		return ""
 	}
-	ids := mu.proves()
+	ids := mu.clausesToBreak()
 	for _, m := range monitors {
 		if slices.ContainsFunc(m.Clauses, func(id string) bool { return slices.Contains(ids, id) }) {
 			ids = mu.Clauses
@@ -325,8 +325,8 @@ func (o MutantOptions) selection(mu Mutant, monitors []monitor.Monitor) string {
 	return expr
 }
 
-// judge compares the results of a mutant with what it should break.
-func judge(k *Killed, mu Mutant, run reports.Run, control tags.Expr) {
+// judgeMutant compares the results of a mutant with what it should break.
+func judgeMutant(k *Killed, mu Mutant, run reports.Run, control tags.Expr) {
 	if run.Environment != "" {
 		k.Error = run.Environment
 	}
@@ -334,7 +334,7 @@ func judge(k *Killed, mu Mutant, run reports.Run, control tags.Expr) {
 	for _, c := range run.Clauses {
 		byID[c.ID] = c
 	}
-	for _, id := range mu.proves() {
+	for _, id := range mu.clausesToBreak() {
 		c, ok := byID[id]
 		switch {
 		case !ok:
@@ -343,7 +343,7 @@ func judge(k *Killed, mu Mutant, run reports.Run, control tags.Expr) {
 			k.Clauses[id] = "its process ended, which proves nothing"
 		case c.Outcome == verdict.Failed || c.Outcome == verdict.Warned:
 			k.Clauses[id] = killed
-			k.By[id] = killer(run, id)
+			k.By[id] = killerOf(run, id)
 		default:
 			k.Clauses[id] = string(c.Outcome) + ": " + c.Reason
 		}
@@ -372,8 +372,8 @@ func onlyCrashed(run reports.Run, id string) bool {
 	return crashed
 }
 
-// killer names the scenario or monitor that found a clause broken.
-func killer(run reports.Run, id string) string {
+// killerOf names the scenario or monitor that found a clause broken.
+func killerOf(run reports.Run, id string) string {
 	for _, sc := range run.Scenarios {
 		for _, f := range sc.Failures {
 			if f.Clause == id && f.Monitor != "" {

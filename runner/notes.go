@@ -14,9 +14,9 @@ import (
 	"parley/steps"
 )
 
-// differences notes each scenario that passed over two drivers but took a different course over them. Transports
+// noteDifferences notes each scenario that passed over two drivers but took a different course over them. Transports
 // should not make a difference.
-func (r *run) differences() []reports.Note {
+func (r *run) noteDifferences() []reports.Note {
 	comparer, ok := r.protocol.(steps.Comparer)
 	if !ok {
 		return nil
@@ -77,7 +77,7 @@ func (r *run) tellRepeats(d *driverRun) {
 	d.envs.Learnt.Range(func(_, learnt any) bool {
 		if noter, ok := learnt.(steps.RunNoter); ok {
 			for _, text := range noter.RunNotes() {
-				r.note(reports.Note{Kind: "target", Text: r.redact.String(text)})
+				r.addNote(reports.Note{Kind: "target", Text: r.redact.String(text)})
 			}
 		}
 		return true
@@ -86,7 +86,7 @@ func (r *run) tellRepeats(d *driverRun) {
 	if strays, _ := d.envs.Strays(); count == 0 || strays > 0 { // the repeated events may belong to another scenario
 		return
 	}
-	r.note(reports.Note{Kind: "target",
+	r.addNote(reports.Note{Kind: "target",
 		Text: fmt.Sprintf("over %s, %d events came a second time, of type %s, though no message had asked "+
 			"for them; the first was %s. No clause forbids that, and no copy counted as an answer, but clients may "+
 			"mishandle them",
@@ -98,7 +98,7 @@ func (r *run) tellAstray(d *driverRun) {
 	if count == 0 {
 		return
 	}
-	r.note(reports.Note{Kind: "target",
+	r.addNote(reports.Note{Kind: "target",
 		Text: fmt.Sprintf("over %s, %d messages of sessions that other connections had set up arrived, of type %s; the "+
 			"first was %s. No clause forbids that connections share one bus, and none of these messages counted, but a "+
 			"reader who does not look at the session gets what is meant for others",
@@ -120,5 +120,5 @@ func (r *run) tellShared(d *driverRun, took time.Duration) {
 	if reach.Apart != "" {
 		text += "; to run them in parallel, " + reach.Apart
 	}
-	r.note(reports.Note{Kind: "target", Text: text})
+	r.addNote(reports.Note{Kind: "target", Text: text})
 }

@@ -16,8 +16,8 @@ import (
 	"parley/target"
 )
 
-// options returns the options that results record.
-func (r *run) options() *reports.Options {
+// recordedOptions returns the options that results record.
+func (r *run) recordedOptions() *reports.Options {
 	o := &reports.Options{AllowIncomplete: r.o.AllowIncomplete, Baseline: r.o.Baseline != nil, Faults: r.o.Faults != nil,
 		Explore: r.o.Explore, CutPoints: r.o.CutPoints}
 	for _, f := range r.o.Own {
@@ -115,11 +115,11 @@ func forRole(p steps.Protocol, role string, all []Planned) []Planned {
 	if len(steps.Roles(p)) == 1 {
 		return all
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(pl Planned) bool { return !pl.has("@" + role) })
+	return slices.DeleteFunc(slices.Clone(all), func(pl Planned) bool { return !pl.hasTag("@" + role) })
 }
 
-// concerned returns for each clause the roles of the targets to which it applies.
-func concerned(p steps.Protocol, all []Planned) map[string][]string {
+// rolesByClause returns for each clause the roles of the targets to which it applies.
+func rolesByClause(p steps.Protocol, all []Planned) map[string][]string {
 	out := map[string][]string{}
 	for _, role := range steps.Roles(p) {
 		of := map[string]bool{}
@@ -163,8 +163,8 @@ func (f *FailFast) Why() string {
 	return f.why
 }
 
-// found notes a failure of a clause in a scenario; the first one counts.
-func (f *FailFast) found(clause, scenario string) {
+// noteFailure notes a failure of a clause in a scenario; the first one counts.
+func (f *FailFast) noteFailure(clause, scenario string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.why == "" {
@@ -178,15 +178,15 @@ func (r *run) failFast(judged []verdict.Judgement) {
 		return
 	}
 	for _, j := range judged {
-		if j.Outcome == verdict.Failed && !r.expects(j) {
-			r.o.FailFast.found(j.Clause, j.Scenario)
+		if j.Outcome == verdict.Failed && !r.isExpected(j) {
+			r.o.FailFast.noteFailure(j.Clause, j.Scenario)
 			return
 		}
 	}
 }
 
-// expects reports whether the baseline has a row about a clause that fails over a driver.
-func (r *run) expects(j verdict.Judgement) bool {
+// isExpected reports whether the baseline has a row about a clause that fails over a driver.
+func (r *run) isExpected(j verdict.Judgement) bool {
 	if r.o.Baseline == nil {
 		return false
 	}

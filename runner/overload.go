@@ -44,7 +44,7 @@ func (r *run) setAside(d *driverRun, pl Planned, res steps.Result) bool {
 		return false
 	}
 	short := res.Outcome == verdict.Failed || res.Outcome == verdict.NotTested || res.Outcome == verdict.Warned
-	missed := (res.Late > 0 || refused(res.Records)) && res.Lacks()
+	missed := (res.Late > 0 || hasRefused(res.Records)) && res.Lacks()
 	unheard := away || wentAwayIn(res) || slices.ContainsFunc(res.Records, steps.Unheard)
 	one := aside{pl: pl, res: res, missed: missed, unheard: unheard, cut: cutOff(res),
 		squeezed: res.Squeezed}
@@ -59,11 +59,11 @@ func (r *run) setAside(d *driverRun, pl Planned, res steps.Result) bool {
 // wentAwayIn reports whether the target was unreachable in a scenario after it had been reachable.
 func wentAwayIn(res steps.Result) bool { return strings.HasPrefix(res.Reason, wentAway) }
 
-// refused reports whether the target has reported that it has no room.
-func refused(records []transcript.Record) bool { return slices.ContainsFunc(records, steps.NoRoom) }
+// hasRefused reports whether the target has reported that it has no room.
+func hasRefused(records []transcript.Record) bool { return slices.ContainsFunc(records, steps.NoRoom) }
 
-// alone decides the scenarios that were set aside.
-func (r *run) alone(ctx context.Context, d *driverRun, parallel int) {
+// decideSetAside decides the scenarios that were set aside.
+func (r *run) decideSetAside(ctx context.Context, d *driverRun, parallel int) {
 	kept := d.takeAside(answersMissed, true)
 	d.mu.Lock()
 	d.crowded = false
@@ -71,20 +71,20 @@ func (r *run) alone(ctx context.Context, d *driverRun, parallel int) {
 	squeezed := func(a aside) bool { return a.squeezed && !a.unheard }
 	others := slices.DeleteFunc(slices.Clone(kept), squeezed)
 	if len(others) > 0 { // first, because they have their records
-		r.overloaded(ctx, d, others, parallel)
+		r.decideOverloaded(ctx, d, others, parallel)
 	}
-	r.roomier(ctx, d, slices.DeleteFunc(kept, func(a aside) bool { return !squeezed(a) }))
+	r.rerunWithRoom(ctx, d, slices.DeleteFunc(kept, func(a aside) bool { return !squeezed(a) }))
 }
 
-// overloaded decides scenarios that were set aside because the target may be overloaded. If it was, each runs again
-// alone; otherwise its result stays.
-func (r *run) overloaded(ctx context.Context, d *driverRun, kept []aside, parallel int) {
+// decideOverloaded decides scenarios that were set aside because the target may be overloaded. If it was, each runs
+// again alone; otherwise its result stays.
+func (r *run) decideOverloaded(ctx context.Context, d *driverRun, kept []aside, parallel int) {
 	slowest := d.envs.Sluggish()
 	if strays, _ := d.envs.Strays(); strays > 0 {
 		r.asTheyCame(d, kept) // the late answers belonged to other scenarios
 		return
 	}
-	full := slices.ContainsFunc(kept, func(a aside) bool { return refused(a.res.Records) })
+	full := slices.ContainsFunc(kept, func(a aside) bool { return hasRefused(a.res.Records) })
 	room, replaces := 0, false
 	if slices.ContainsFunc(kept, func(a aside) bool { return a.cut }) {
 		room, replaces = r.roomOf(ctx, d)
@@ -101,13 +101,14 @@ func (r *run) overloaded(ctx context.Context, d *driverRun, kept []aside, parall
 			kept[i].stands = r.wrongByItself
 		}
 	}
-	held, again := r.retry(ctx, d, kept)
+	held, again := r.rerunAlone(ctx, d, kept)
 	if held == 0 {
 		return
 	}
 	if slowest == 0 && room == 0 && !full {
-		r.note(reports.Note{Kind: "target", Text: fmt.Sprintf("the target, or what stands before it, was away for a while: "+
-			"%d of the %d scenarios that lost connections pass in a run of their own and were judged by it", held, again)})
+		r.addNote(reports.Note{Kind: "target",
+			Text: fmt.Sprintf("the target, or what stands before it, was away for a while: "+
+				"%d of the %d scenarios that lost connections pass in a run of their own and were judged by it", held, again)})
 		return
 	}
 	fewer := max(parallel/8, 1)
@@ -123,14 +124,14 @@ func (r *run) overloaded(ctx context.Context, d *driverRun, kept []aside, parall
 	case room > 0:
 		why = fmt.Sprintf("it has room for %d connections", room)
 	}
-	r.note(reports.Note{Kind: "target",
+	r.addNote(reports.Note{Kind: "target",
 		Text: fmt.Sprintf("%s (%s): %d of the %d that got no answer pass in a run of their own and were judged by it. "+
 			"Give --concurrency %d, or concurrency: %d in the profile", what, why, held, again, fewer, fewer)})
 }
 
-// retry runs scenarios again alone, all of them if one of the first passes. It returns how many pass, and how many were
-// run; the results of the others stay.
-func (r *run) retry(ctx context.Context, d *driverRun, kept []aside) (held, again int) {
+// rerunAlone runs scenarios again alone, all of them if one of the first passes. It returns how many pass, and how many
+// were run; the results of the others stay.
+func (r *run) rerunAlone(ctx context.Context, d *driverRun, kept []aside) (held, again int) {
 	d.envs.Forget() // answers missed alone have other causes; waits get their whole limits again
 	limit := patience * r.o.Profile.Limits.Scenario.Duration
 	limited, cancel := deadline.WithLimitCause(ctx, limit, &errNoTime{"the target was overloaded", limit})
@@ -141,19 +142,19 @@ func (r *run) retry(ctx context.Context, d *driverRun, kept []aside) (held, agai
 			return 0, again
 		}
 		n := len(kept) / 2
-		held += r.repeat(limited, d, kept[n:n+1], 1, rerun{}).passed
+		held += r.repeatScenarios(limited, d, kept[n:n+1], 1, rerun{}).passed
 		again, kept = again+1, slices.Delete(kept, n, n+1)
 	}
 	if held == 0 {
 		return 0, again
 	}
-	return held + r.repeat(limited, d, kept, 1, rerun{}).passed, again + len(kept)
+	return held + r.repeatScenarios(limited, d, kept, 1, rerun{}).passed, again + len(kept)
 }
 
-// roomier runs the scenarios again that lost records for lack of memory beside others: all of them for which half of
-// limits.scenario suffices, unless the first ones lose records alone, too, because the target floods them. The results
-// of the others stay then.
-func (r *run) roomier(ctx context.Context, d *driverRun, again []aside) {
+// rerunWithRoom runs the scenarios again that lost records for lack of memory beside others: all of them for which half
+// of limits.scenario suffices, unless the first ones lose records alone, too, because the target floods them. The
+// results of the others stay then.
+func (r *run) rerunWithRoom(ctx context.Context, d *driverRun, again []aside) {
 	if len(again) == 0 {
 		return
 	}
@@ -162,12 +163,12 @@ func (r *run) roomier(ctx context.Context, d *driverRun, again []aside) {
 	defer cancel()
 	for range probes {
 		n := len(again) / 2
-		lost := r.repeat(limited, d, again[n:n+1], 1, rerun{}).lost
+		lost := r.repeatScenarios(limited, d, again[n:n+1], 1, rerun{}).lost
 		if again = slices.Delete(again, n, n+1); len(again) == 0 {
 			return
 		}
 		if lost == 0 {
-			r.repeat(limited, d, again, 1, rerun{})
+			r.repeatScenarios(limited, d, again, 1, rerun{})
 			return
 		}
 	}
@@ -207,7 +208,8 @@ func (r *run) wrongByItself(f steps.Failure) bool {
 // frontAway reports whether a connection of a scenario was lost because what stands before the target was away, or
 // whether a gateway answered in the target's place. A target whose process has exited is judged by crashed.
 func (r *run) frontAway(d *driverRun, res steps.Result) bool {
-	if res.Run == nil || res.Outcome == verdict.Passed || res.Outcome == verdict.NotApplicable || exited(res.Run, 0) {
+	if res.Run == nil || res.Outcome == verdict.Passed || res.Outcome == verdict.NotApplicable ||
+		hasExited(res.Run, 0) {
 		return false
 	}
 	if slices.ContainsFunc(res.Records, func(rec transcript.Record) bool { return driver.ByGateway(&rec) }) {
@@ -247,23 +249,23 @@ func (d *driverRun) opensAgain() *driver.OpenError {
 
 // refusesCredentials matches the record of a refusal of credentials.
 func refusesCredentials(rec transcript.Record) bool {
-	return rec.Dir == transcript.Received && rec.Kind == transcript.Response && unauthorized(rec.Status)
+	return rec.Dir == transcript.Received && rec.Kind == transcript.Response && isUnauthorized(rec.Status)
 }
 
-func unauthorized(status int) bool {
+func isUnauthorized(status int) bool {
 	return status == http.StatusUnauthorized || status == http.StatusForbidden
 }
 
-// lapse ends the run if the credentials are refused with which its first connection was opened. A target may refuse a
-// message with the same status, so that connection is tried again. Results from then on count as not tested. While
-// other connections are open, 403 may also mean that the target is full: then lapse puts the result aside until they
-// have ended, and reports that.
-func (r *run) lapse(d *driverRun, pl Planned, res *steps.Result) (later bool) {
+// endIfLapsed ends the run if the credentials are refused with which its first connection was opened. A target may
+// refuse a message with the same status, so that connection is tried again. Results from then on count as not tested.
+// While other connections are open, 403 may also mean that the target is full: then lapse puts the result aside until
+// they have ended, and reports that.
+func (r *run) endIfLapsed(d *driverRun, pl Planned, res *steps.Result) (later bool) {
 	if res.Outcome == verdict.Passed || d.envs == nil {
 		return false
 	}
 	if why := r.lapsedBy(); why != "" {
-		untested(res, why)
+		asUntested(res, why)
 		return false
 	}
 	at := slices.IndexFunc(res.Records, refusesCredentials)
@@ -284,12 +286,12 @@ func (r *run) lapse(d *driverRun, pl Planned, res *steps.Result) (later bool) {
 		}
 		return later
 	}
-	untested(res, r.lapses(refusal.Status, after))
+	asUntested(res, r.endForLapse(refusal.Status, after))
 	return false
 }
 
-// lapses ends the run because credentials were refused after a time. It returns why.
-func (r *run) lapses(status int, after time.Duration) string {
+// endForLapse ends the run because credentials were refused after a time. It returns why.
+func (r *run) endForLapse(status int, after time.Duration) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.lapsed == "" {
@@ -302,8 +304,8 @@ func (r *run) lapses(status int, after time.Duration) string {
 	return r.lapsed
 }
 
-// untested makes a result count for nothing.
-func untested(res *steps.Result, why string) {
+// asUntested makes a result count for nothing.
+func asUntested(res *steps.Result, why string) {
 	res.Outcome, res.Reason, res.Failures, res.Monitors = verdict.NotTested, why, nil, nil
 	for i, c := range res.Clauses {
 		if c.Outcome == verdict.Failed || c.Outcome == verdict.Warned || c.Outcome == verdict.NotTested {
@@ -318,11 +320,11 @@ func (r *run) lapsedOrFull(d *driverRun) {
 	if len(list) == 0 {
 		return
 	}
-	if refusal := d.opensAgain(); refusal != nil && unauthorized(refusal.Status) {
+	if refusal := d.opensAgain(); refusal != nil && isUnauthorized(refusal.Status) {
 		first := slices.MinFunc(list, func(a, b aside) int { return cmp.Compare(a.after, b.after) })
-		why := r.lapses(refusal.Status, first.after)
+		why := r.endForLapse(refusal.Status, first.after)
 		for i := range list {
-			untested(&list[i].res, why)
+			asUntested(&list[i].res, why)
 		}
 	}
 	r.asTheyCame(d, list)
@@ -353,6 +355,7 @@ func (r *run) tellGateway(d *driverRun) {
 	if rate > 0 {
 		text += fmt.Sprintf("Since then at most %.0f requests a second were sent. ", rate)
 	}
-	r.note(reports.Note{Kind: "target", Text: text + "Test the target behind it, raise its limits for the test, or give " +
-		"--concurrency 1"})
+	r.addNote(reports.Note{Kind: "target",
+		Text: text + "Test the target behind it, raise its limits for the test, or give " +
+			"--concurrency 1"})
 }

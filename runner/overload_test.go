@@ -44,7 +44,8 @@ func TestSetAside(t *testing.T) {
 		{"something is missing, something may be wrong", failed(1, missing, vague), false},
 		{"something is wrong", failed(1, wrong), false},
 		{"nothing was late", failed(0, missing), false},
-		{"the target was unreachable", lost(steps.Result{Outcome: verdict.EnvError, Reason: "connection refused"}), true},
+		{"the target was unreachable",
+			notTestedIfLost(steps.Result{Outcome: verdict.EnvError, Reason: "connection refused"}), true},
 		{"a request was refused", refused, true},
 		{"all is well", steps.Result{Outcome: verdict.Passed, Late: 1}, false},
 	} {
@@ -92,12 +93,12 @@ func TestAfresh(t *testing.T) {
 		{Clause: "AS-001", Outcome: verdict.Passed}, {Clause: "AS-002", Outcome: verdict.Passed}}}
 	d := crowd(t)
 	d.again = &rerun{first: map[string]steps.Result{"k": first}}
-	got := d.afresh(Planned{key: "k"}, alone)
+	got := d.combineRerun(Planned{key: "k"}, alone)
 	if got.Outcome != verdict.Failed || len(got.Failures) != 1 || got.Clauses[0].Outcome != verdict.Passed ||
 		got.Clauses[1].Outcome != verdict.Failed || d.again.passed != 1 {
 		t.Errorf("%d pass; %+v", d.again.passed, got)
 	}
-	if got := d.afresh(Planned{key: "other"}, alone); got.Outcome != verdict.Passed || d.again.passed != 1 {
+	if got := d.combineRerun(Planned{key: "other"}, alone); got.Outcome != verdict.Passed || d.again.passed != 1 {
 		t.Errorf("one that was not set aside is %s, %d pass", got.Outcome, d.again.passed)
 	}
 }

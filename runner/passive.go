@@ -52,7 +52,7 @@ type PassiveOptions struct {
 	Shown func(transcript.Record) transcript.Record
 }
 
-func (o PassiveOptions) shown(r transcript.Record) transcript.Record {
+func (o PassiveOptions) isShown(r transcript.Record) transcript.Record {
 	if o.Shown == nil {
 		return r
 	}
@@ -112,7 +112,7 @@ func NewPassive(o PassiveOptions) (*Passive, error) {
 			return nil, err
 		}
 		one := &passiveRun{judging: map[string][]string{}, run: &run{o: ro, protocol: p, role: role, ledger: ledger,
-			concerned: concerned(p, all), redact: transcript.NewRedactor(o.Profile.Secrets...)}}
+			concerned: rolesByClause(p, all), redact: transcript.NewRedactor(o.Profile.Secrets...)}}
 		for _, m := range append(steps.PassiveMonitorsOf(p, role), o.Monitors...) {
 			for _, id := range m.Clauses {
 				one.judging[id] = append(one.judging[id], m.Name)
@@ -165,7 +165,7 @@ func (p *Passive) Add(o Observed) {
 		one.left++
 		return
 	}
-	one.scenarios = append(one.scenarios, one.observed(id, o, p.o))
+	one.scenarios = append(one.scenarios, one.observedScenario(id, o, p.o))
 }
 
 // worstOf adds a judgement of a clause unless there is already one with the same outcome.
@@ -178,14 +178,14 @@ func worstOf(all []verdict.Judgement, j verdict.Judgement) []verdict.Judgement {
 	return append(all, j)
 }
 
-// observed represents observed traffic as a scenario.
-func (one *passiveRun) observed(id string, o Observed, po PassiveOptions) reports.Scenario {
+// observedScenario represents observed traffic as a scenario.
+func (one *passiveRun) observedScenario(id string, o Observed, po PassiveOptions) reports.Scenario {
 	pl := Planned{ID: id, Name: "the traffic through the proxy", Location: "observed"}
 	if o.Conn != "" {
 		pl.Name = "the traffic of connection " + o.Conn
 	}
 	pl.Name = cmp.Or(o.Name, pl.Name)
-	sc := one.blank(&driverRun{name: po.Through}, pl)
+	sc := one.blankReport(&driverRun{name: po.Through}, pl)
 	sc.Outcome, sc.Reason, sc.Duration = verdict.NotTested, NeverShown, millis(o.Duration)
 	seen := map[string]bool{}
 	for _, j := range o.Judged {
@@ -193,7 +193,7 @@ func (one *passiveRun) observed(id string, o Observed, po PassiveOptions) report
 			seen[key] = true
 			sc.Clauses = append(sc.Clauses, verdict.Judgement{Clause: j.Clause, Outcome: j.Outcome, Reason: j.Reason})
 		}
-		if worse(j.Outcome, sc.Outcome) {
+		if isWorse(j.Outcome, sc.Outcome) {
 			sc.Outcome, sc.Reason = j.Outcome, j.Reason
 		}
 	}
@@ -207,7 +207,7 @@ func (one *passiveRun) observed(id string, o Observed, po PassiveOptions) report
 		out.Again = po.Explain + " " + f.Clause
 		near := o.T.Page(max(f.At-7, 0), 9)
 		for i := range near {
-			near[i] = po.shown(near[i])
+			near[i] = po.isShown(near[i])
 		}
 		if at := slices.IndexFunc(near, func(r transcript.Record) bool { return r.N == f.At }); at >= 0 {
 			r := near[at]
@@ -230,8 +230,8 @@ func (one *passiveRun) observed(id string, o Observed, po PassiveOptions) report
 	return sc
 }
 
-// worse reports whether an outcome takes precedence over another in a scenario.
-func worse(a, b verdict.Outcome) bool {
+// isWorse reports whether an outcome takes precedence over another in a scenario.
+func isWorse(a, b verdict.Outcome) bool {
 	order := []verdict.Outcome{verdict.NotApplicable, verdict.NotTested, verdict.Passed, verdict.Warned, verdict.Failed}
 	return slices.Index(order, a) > slices.Index(order, b)
 }
@@ -251,7 +251,7 @@ func (one *passiveRun) keepTranscript(pl Planned, o Observed, po PassiveOptions)
 	w := bufio.NewWriter(io.MultiWriter(f, sum))
 	fmt.Fprintf(w, "%s  %s\n%s\n\n", pl.ID, pl.Name, pl.Location)
 	for rec := range o.T.From(0) {
-		_, _ = w.WriteString(one.redact.String(po.shown(rec).Line(0)) + "\n") // Flush returns the first error
+		_, _ = w.WriteString(one.redact.String(po.isShown(rec).Line(0)) + "\n") // Flush returns the first error
 	}
 	err = w.Flush()
 	if closing := f.Close(); err == nil {
@@ -272,7 +272,7 @@ func (p *Passive) Results() *reports.Results {
 		Duration: millis(time.Since(p.began))}
 	broken, judged, harness := false, false, false
 	for _, one := range p.runs {
-		run := one.sum(p.o)
+		run := one.sumUp(p.o)
 		for _, c := range run.Clauses {
 			broken = broken || c.Outcome == verdict.Failed
 			judged = judged || len(c.ByDriver) > 0
@@ -292,9 +292,9 @@ func (p *Passive) Results() *reports.Results {
 	return out
 }
 
-// sum makes the run of a role.
-func (one *passiveRun) sum(o PassiveOptions) reports.Run {
-	t := one.describe()
+// sumUp makes the run of a role.
+func (one *passiveRun) sumUp(o PassiveOptions) reports.Run {
+	t := one.describeTarget()
 	t.URL, t.Insecure = transcript.MaskURLs(o.URL), o.Insecure
 	out := reports.Run{Protocol: steps.Name(one.protocol), Role: one.role, Verdict: verdict.Incomplete, Target: t,
 		Notes: one.notes, Scenarios: append([]reports.Scenario{}, one.scenarios...)}
@@ -302,7 +302,7 @@ func (one *passiveRun) sum(o PassiveOptions) reports.Run {
 		out.Notes = append(out.Notes, reports.Note{Kind: "harness",
 			Text: fmt.Sprintf("%d more connections were judged but are not listed", one.left)})
 	}
-	out.Clauses = one.clauses(one.scenarios)
+	out.Clauses = one.clauseOutcomes(one.scenarios)
 	for i := range out.Clauses {
 		c := &out.Clauses[i]
 		c.Monitors = append([]string{}, one.judging[c.ID]...)
@@ -316,7 +316,7 @@ func (one *passiveRun) sum(o PassiveOptions) reports.Run {
 			out.Verdict = verdict.NonConformant
 		}
 	}
-	out.Totals = totals(out.Clauses, out.Scenarios)
+	out.Totals = countTotals(out.Clauses, out.Scenarios)
 	out.Causes = reports.FindCauses(&out, one.o.Strict)
 	return out
 }

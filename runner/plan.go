@@ -38,8 +38,8 @@ type Planned struct {
 	lines    []int64 // of its steps, those of a Background first; nil if it is in no file
 }
 
-// path returns the scenario's file, within the features; "" for a random sequence.
-func (p Planned) path() string {
+// featurePath returns the scenario's file, within the features; "" for a random sequence.
+func (p Planned) featurePath() string {
 	if p.file != "" {
 		return p.file
 	}
@@ -52,13 +52,13 @@ func (p Planned) path() string {
 }
 
 // Exclusive reports whether the scenario needs a target to itself.
-func (p Planned) Exclusive() bool { return p.has("@exclusive") }
+func (p Planned) Exclusive() bool { return p.hasTag("@exclusive") }
 
 // Marks returns what a tag expression may name: the scenario's tags; its id, the section that its feature file tests,
 // and the levels of its clauses, each as a tag (@AS-4.1-06, @4.1, @MUST).
 func (p Planned) Marks() []string { return slices.Concat(p.Tags, []string{"@" + p.ID}, p.marks) }
 
-func (p Planned) has(tag string) bool {
+func (p Planned) hasTag(tag string) bool {
 	return slices.Contains(p.Tags, tag)
 }
 
@@ -67,7 +67,7 @@ func (p Planned) Needs() steps.Reach {
 	switch {
 	case p.Stage > 0:
 		return []steps.Reach{steps.Nothing, steps.Nothing, steps.Greeted, steps.Given}[p.Stage]
-	case p.has("@connect"):
+	case p.hasTag("@connect"):
 		return steps.Opened
 	}
 	return steps.Answered
@@ -102,7 +102,7 @@ var suites sync.Map
 
 func readScenarios(fsys fs.FS, p steps.Protocol) ([]Planned, error) {
 	protocol := steps.Name(p)
-	features, err := retrieve(fsys, "", protocol)
+	features, err := parseFeatures(fsys, "", protocol)
 	if err != nil {
 		return nil, fmt.Errorf("read features of %s: %w", protocol, err)
 	}
@@ -114,7 +114,7 @@ func readScenarios(fsys fs.FS, p steps.Protocol) ([]Planned, error) {
 	known := map[string]string{}
 	for _, f := range features {
 		section, _, _ := strings.Cut(path.Base(f.doc.Uri), "_")
-		within, lines := spans(f.doc.Feature), stepLines(f)
+		within, lines := scenarioSpans(f.doc.Feature), stepLines(f)
 		rows := map[int]int{} // of the Examples at one given number
 		for i, pickle := range f.pickles {
 			number := i + 1
@@ -125,8 +125,8 @@ func readScenarios(fsys fs.FS, p steps.Protocol) ([]Planned, error) {
 			pl := Planned{Name: pickle.Name, Feature: f.doc.Feature.Name, key: pickleKey(pickle),
 				span: within[pickle.AstNodeIds[0]], lines: lines.of(pickle)}
 			pl.ID = fmt.Sprintf("%s-%s-%02d", p.Kind().Prefix, section, number)
-			pl.describe(f.doc, pickle)
-			pl.marks = append(levels(pl, ledger), "@"+section)
+			pl.describePlanned(f.doc, pickle)
+			pl.marks = append(levelTags(pl, ledger), "@"+section)
 			if first, twice := known[pl.key]; twice {
 				return nil, fmt.Errorf("read features of %s: the scenarios at %s and %s are identical: leave one out", protocol,
 					first, pl.Location)
@@ -156,8 +156,8 @@ func givenNumber(pickle *messages.Pickle, section string) (number int, ok bool) 
 	return 0, false
 }
 
-// levels returns the levels of a scenario's clauses, as tags.
-func levels(pl Planned, ledger *verdict.Ledger) (all []string) {
+// levelTags returns the levels of a scenario's clauses, as tags.
+func levelTags(pl Planned, ledger *verdict.Ledger) (all []string) {
 	for _, id := range pl.Clauses {
 		row, _ := ledger.Row(id)
 		if tag := "@" + string(row.Level); row.Level != "" && !slices.Contains(all, tag) {
@@ -173,7 +173,7 @@ type feature struct {
 	pickles []*messages.Pickle
 }
 
-func retrieve(fsys fs.FS, tags string, paths ...string) ([]feature, error) {
+func parseFeatures(fsys fs.FS, tags string, paths ...string) ([]feature, error) {
 	found, err := godog.TestSuite{Options: &godog.Options{FS: fsys, Paths: paths, Tags: tags}}.RetrieveFeatures()
 	if err != nil {
 		return nil, err
@@ -185,8 +185,8 @@ func retrieve(fsys fs.FS, tags string, paths ...string) ([]feature, error) {
 	return out, nil
 }
 
-// keep returns the scenarios selected by godog's own options, with the ids that they have among all.
-func keep(all []Planned, fsys fs.FS, protocol string, g GodogOptions) ([]Planned, error) {
+// keepSelected returns the scenarios selected by godog's own options, with the ids that they have among all.
+func keepSelected(all []Planned, fsys fs.FS, protocol string, g GodogOptions) ([]Planned, error) {
 	if g.Tags == "" && len(g.Paths) == 0 {
 		return all, nil
 	}
@@ -194,7 +194,7 @@ func keep(all []Planned, fsys fs.FS, protocol string, g GodogOptions) ([]Planned
 	if len(paths) == 0 {
 		paths = []string{protocol}
 	}
-	features, err := retrieve(fsys, g.Tags, paths...)
+	features, err := parseFeatures(fsys, g.Tags, paths...)
 	if err != nil {
 		return nil, &UsageError{Msg: "select features: " + err.Error()}
 	}
@@ -202,7 +202,7 @@ func keep(all []Planned, fsys fs.FS, protocol string, g GodogOptions) ([]Planned
 	for _, f := range features {
 		for _, p := range f.pickles {
 			var pl Planned
-			pl.describe(f.doc, p)
+			pl.describePlanned(f.doc, p)
 			chosen[pl.Location] = true
 		}
 	}
@@ -254,7 +254,7 @@ func pickleKey(p *messages.Pickle) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-func (p *Planned) describe(doc *messages.GherkinDocument, pickle *messages.Pickle) {
+func (p *Planned) describePlanned(doc *messages.GherkinDocument, pickle *messages.Pickle) {
 	for _, t := range pickle.Tags {
 		if idTag.MatchString(t.Name) {
 			continue
@@ -306,10 +306,10 @@ func eachScenario(f *messages.Feature, visit func(rule string, s *messages.Scena
 func forDriver(all []Planned, driver string, sel tags.Expr, unguarded bool) []Planned {
 	var out []Planned
 	for _, p := range all {
-		if p.has("@sse") && driver == "ws" || p.has("@ws") && driver != "ws" {
+		if p.hasTag("@sse") && driver == "ws" || p.hasTag("@ws") && driver != "ws" {
 			continue
 		}
-		if driver == "r3labs" && p.Stage == 0 && !p.has("@interop") {
+		if driver == "r3labs" && p.Stage == 0 && !p.hasTag("@interop") {
 			continue
 		}
 		if p.Stage > 0 && !unguarded || sel.Match(p.Marks()) {
@@ -327,7 +327,7 @@ func Plan(o Options) ([]Planned, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer r.close()
+	defer r.closeRun()
 	sel, err := tags.Parse(o.Tags)
 	if err != nil {
 		return nil, &UsageError{Msg: err.Error()}

@@ -203,7 +203,7 @@ func TestPlanOfTheFeatures(t *testing.T) {
 			if at := lineOf(t, p.Location); !strings.HasPrefix(at, "Scenario") && !strings.HasPrefix(at, "|") {
 				t.Errorf("%s: at %s stands %q", p.ID, p.Location, at)
 			}
-			if p.has("@sse") && p.has("@ws") {
+			if p.hasTag("@sse") && p.hasTag("@ws") {
 				t.Errorf("%s runs over no driver", p.ID)
 			}
 		}
@@ -302,7 +302,7 @@ func TestKeep(t *testing.T) {
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
-			got, err := keep(plan(t, files), files, "agent-select", r.g)
+			got, err := keepSelected(plan(t, files), files, "agent-select", r.g)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -311,7 +311,7 @@ func TestKeep(t *testing.T) {
 			}
 		})
 	}
-	if _, err := keep(plan(t, files), files, "agent-select",
+	if _, err := keepSelected(plan(t, files), files, "agent-select",
 		GodogOptions{Paths: []string{"agent-select/none.feature"}}); err == nil {
 		t.Error("a file that is not there was selected")
 	}

@@ -99,8 +99,8 @@ type Blaming struct {
 // worstShown is how many mutants are named that break most.
 const worstShown = 10
 
-// besides returns the clauses that a run found broken, apart from a mutant's own.
-func besides(run reports.Run, own []string) []string {
+// otherBroken returns the clauses that a run found broken, apart from a mutant's own.
+func otherBroken(run reports.Run, own []string) []string {
 	out := []string{}
 	for _, c := range run.Clauses {
 		if (c.Outcome == verdict.Failed || c.Outcome == verdict.Warned) && !slices.Contains(own, c.ID) {

@@ -73,7 +73,7 @@ func (d *driverRun) takeAside(why cause, last bool) []aside {
 func (r *run) asTheyCame(d *driverRun, list []aside) {
 	for _, a := range list {
 		if !a.told {
-			r.accept(d, a.pl, a.res)
+			r.acceptResult(d, a.pl, a.res)
 		}
 	}
 }
@@ -90,11 +90,11 @@ type rerun struct {
 	culprits int // number of those that ended the target's process
 }
 
-// repeat runs scenarios again, as many at once as given. Without time left, a scenario is not tested.
-func (r *run) repeat(ctx context.Context, d *driverRun, list []aside, parallel int, now rerun) *rerun {
+// repeatScenarios runs scenarios again, as many at once as given. Without time left, a scenario is not tested.
+func (r *run) repeatScenarios(ctx context.Context, d *driverRun, list []aside, parallel int, now rerun) *rerun {
 	now.first, now.alone = map[string]steps.Result{}, parallel == 1
 	for _, a := range list {
-		r.withdraw(d, a)
+		r.withdrawResult(d, a)
 		if a.stands != nil {
 			a.res.Failures = slices.DeleteFunc(slices.Clone(a.res.Failures),
 				func(f steps.Failure) bool { return !a.stands(f) })
@@ -105,7 +105,7 @@ func (r *run) repeat(ctx context.Context, d *driverRun, list []aside, parallel i
 		return &now
 	}
 	d.setAgain(&now)
-	r.suite(ctx, d, rest, parallel)
+	r.runStage(ctx, d, rest, parallel)
 	d.setAgain(nil)
 	return &now
 }
@@ -116,8 +116,8 @@ func (d *driverRun) setAgain(now *rerun) {
 	d.again = now
 }
 
-// runs reports whether a scenario is one of those that run at present.
-func (d *driverRun) runs(key string) bool {
+// isRunning reports whether a scenario is one of those that run at present.
+func (d *driverRun) isRunning(key string) bool {
 	if d.again == nil {
 		return true
 	}
@@ -125,8 +125,8 @@ func (d *driverRun) runs(key string) bool {
 	return again
 }
 
-// kept keeps the result of a rerun that does not count by itself, and reports whether it did.
-func (d *driverRun) kept(pl Planned, res steps.Result) bool {
+// keepRerun keeps the result of a rerun that does not count by itself, and reports whether it did.
+func (d *driverRun) keepRerun(pl Planned, res steps.Result) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.again == nil || !d.again.kept {
@@ -136,8 +136,8 @@ func (d *driverRun) kept(pl Planned, res steps.Result) bool {
 	return true
 }
 
-// afresh combines the first result of a scenario with that of its rerun.
-func (d *driverRun) afresh(pl Planned, res steps.Result) steps.Result {
+// combineRerun combines the first result of a scenario with that of its rerun.
+func (d *driverRun) combineRerun(pl Planned, res steps.Result) steps.Result {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.again == nil {
@@ -153,7 +153,7 @@ func (d *driverRun) afresh(pl Planned, res steps.Result) steps.Result {
 	if res.Outcome == verdict.Passed {
 		d.again.passed++
 	}
-	return standing(first, res)
+	return standingFailures(first, res)
 }
 
 // isPreliminary puts a result aside whose failures depend on what the run may still find out. Its records go, and its
@@ -164,13 +164,13 @@ func (r *run) isPreliminary(d *driverRun, pl Planned, res steps.Result) bool {
 	closed := d.closed[preliminary] || d.again != nil && d.again.alone
 	d.mu.Unlock()
 	hasty := res.Hasty()
-	if closed || pl.Stage != rest || pl.path() == "" || !res.Doubtful() && !hasty {
+	if closed || pl.Stage != rest || pl.featurePath() == "" || !res.Doubtful() && !hasty {
 		return false
 	}
-	one := aside{pl: pl, told: r.o.Enough != nil || hasty, report: r.prepare(d, pl, res), doubt: res.Doubt,
+	one := aside{pl: pl, told: r.o.Enough != nil || hasty, report: r.prepareResult(d, pl, res), doubt: res.Doubt,
 		missed: res.Late > 0}
 	if one.told {
-		r.publish(d, pl, one.report)
+		r.publishResult(d, pl, one.report)
 	}
 	d.mu.Lock()
 	d.putAside(preliminary, one)
@@ -178,21 +178,21 @@ func (r *run) isPreliminary(d *driverRun, pl Planned, res steps.Result) bool {
 	return true
 }
 
-// reconsider judges preliminary results again that depend on what was found out meanwhile, and with them those that
+// judgeAgain judges preliminary results again that depend on what was found out meanwhile, and with them those that
 // may have missed something because a clause of these counted as failed. The last time, the others are reported.
-func (r *run) reconsider(ctx context.Context, d *driverRun, parallel int, last bool) {
+func (r *run) judgeAgain(ctx context.Context, d *driverRun, parallel int, last bool) {
 	var again, others []aside
 	var cleared []string
 	for _, a := range d.takeAside(preliminary, last) {
 		if a.doubt.Settled() {
-			again, cleared = append(again, a), append(cleared, a.report.broken()...)
+			again, cleared = append(again, a), append(cleared, a.report.brokenClauses()...)
 		} else {
 			others = append(others, a)
 		}
 	}
 	for _, a := range others {
 		switch {
-		case a.missed && slices.ContainsFunc(a.report.broken(), func(id string) bool {
+		case a.missed && slices.ContainsFunc(a.report.brokenClauses(), func(id string) bool {
 			return slices.Contains(cleared, id)
 		}):
 			again = append(again, a)
@@ -201,7 +201,7 @@ func (r *run) reconsider(ctx context.Context, d *driverRun, parallel int, last b
 			d.putAside(preliminary, a)
 			d.mu.Unlock()
 		case !a.told:
-			r.publish(d, a.pl, a.report)
+			r.publishResult(d, a.pl, a.report)
 		}
 	}
 	if len(again) == 0 {
@@ -213,11 +213,11 @@ func (r *run) reconsider(ctx context.Context, d *driverRun, parallel int, last b
 		return slices.ContainsFunc(again, func(b aside) bool { return a.pl.key == b.pl.key })
 	})
 	d.mu.Unlock()
-	r.repeat(ctx, d, again, parallel, rerun{})
+	r.repeatScenarios(ctx, d, again, parallel, rerun{})
 }
 
-// broken returns the clauses of a report's failures.
-func (s summary) broken() (out []string) {
+// brokenClauses returns the clauses of a report's failures.
+func (s summary) brokenClauses() (out []string) {
 	for _, f := range s.scenario.Failures {
 		out = append(out, f.Clause)
 	}
@@ -232,9 +232,9 @@ const (
 	whenAlone   = "; that was in the repeated run of its own"
 )
 
-// standing returns the result of a scenario's rerun alone, with the failures of its first run that stand. If there
-// are any, the first run's transcript is kept.
-func standing(first, alone steps.Result) steps.Result {
+// standingFailures returns the result of a scenario's rerun alone, with the failures of its first run that stand. If
+// there are any, the first run's transcript is kept.
+func standingFailures(first, alone steps.Result) steps.Result {
 	wrong := slices.DeleteFunc(slices.Clone(first.Failures),
 		func(f steps.Failure) bool { return !f.Stands(first.Records) })
 	if len(wrong) == 0 {
@@ -288,15 +288,15 @@ func ofAnother(f steps.Failure) steps.Failure {
 // parallel by then, or was still running, is judged again alone; only the failures of clauses that strays break stand.
 // Nothing is judged again if no such clause was found broken: a cause that is not reported justifies no change.
 
-// apart reports whether a scenario must have the target to itself because scenarios in parallel disturb each other.
-func (r *run) apart(d *driverRun, pl *Planned) bool {
+// runsAlone reports whether a scenario must have the target to itself because scenarios in parallel disturb each other.
+func (r *run) runsAlone(d *driverRun, pl *Planned) bool {
 	strays, _ := d.envs.Strays()
 	return strays > 0 && pl.Stage == rest && r.o.Enough == nil
 }
 
-// doubts keeps a result that another scenario may have caused, and reports whether it is held back: it is if strays
-// have been seen. Otherwise it counts until some are.
-func (r *run) doubts(d *driverRun, pl Planned, res steps.Result) (held bool) {
+// holdDoubtful keeps a result that another scenario may have caused, and reports whether it is held back: it is if
+// strays have been seen. Otherwise it counts until some are.
+func (r *run) holdDoubtful(d *driverRun, pl Planned, res steps.Result) (held bool) {
 	strays, _ := d.envs.Strays()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -322,7 +322,7 @@ func (r *run) judgeDoubted(ctx context.Context, d *driverRun) {
 	if count == 0 || r.o.Enough != nil {
 		return
 	}
-	broken := slices.DeleteFunc(slices.Clone(first.Clauses), func(id string) bool { return !d.breaks(r, list, id) })
+	broken := slices.DeleteFunc(slices.Clone(first.Clauses), func(id string) bool { return !d.isBroken(r, list, id) })
 	if len(broken) == 0 {
 		r.asTheyCame(d, list)
 		return
@@ -334,14 +334,15 @@ func (r *run) judgeDoubted(ctx context.Context, d *driverRun) {
 	limit := patience * r.o.Profile.Limits.Scenario.Duration
 	limited, cancel := deadline.WithLimitCause(ctx, limit, &errNoTime{"scenarios disturbed each other", limit})
 	defer cancel()
-	passed := r.repeat(limited, d, list, 1, rerun{}).passed
-	r.note(reports.Note{Kind: "target", Text: strings.TrimSpace(fmt.Sprintf("%s, %d times: %s. That breaks %s. From then "+
-		"on the scenarios ran one at a time; of the %d that had not passed in parallel, %d pass alone. %s",
-		first.What, count, first.Seen, strings.Join(broken, ", "), len(list), passed, first.Advice))})
+	passed := r.repeatScenarios(limited, d, list, 1, rerun{}).passed
+	r.addNote(reports.Note{Kind: "target",
+		Text: strings.TrimSpace(fmt.Sprintf("%s, %d times: %s. That breaks %s. From then "+
+			"on the scenarios ran one at a time; of the %d that had not passed in parallel, %d pass alone. %s",
+			first.What, count, first.Seen, strings.Join(broken, ", "), len(list), passed, first.Advice))})
 }
 
-// withdraw takes back a result that was reported.
-func (r *run) withdraw(d *driverRun, one aside) {
+// withdrawResult takes back a result that was reported.
+func (r *run) withdrawResult(d *driverRun, one aside) {
 	if !one.told {
 		return
 	}
@@ -357,8 +358,8 @@ func (r *run) withdraw(d *driverRun, one aside) {
 	}
 }
 
-// breaks reports whether a clause was judged broken over a driver.
-func (d *driverRun) breaks(r *run, held []aside, clause string) bool {
+// isBroken reports whether a clause was judged broken over a driver.
+func (d *driverRun) isBroken(r *run, held []aside, clause string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.ContainsFunc(r.judged, func(j verdict.Judgement) bool {

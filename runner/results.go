@@ -27,9 +27,9 @@ import (
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// scenario makes the report of one scenario, and writes its transcript and evidence.
-func (r *run) scenario(d *driverRun, pl Planned, res steps.Result) reports.Scenario {
-	sc := r.blank(d, pl)
+// scenarioReport makes the report of one scenario, and writes its transcript and evidence.
+func (r *run) scenarioReport(d *driverRun, pl Planned, res steps.Result) reports.Scenario {
+	sc := r.blankReport(d, pl)
 	sc.Outcome, sc.Reason, sc.Duration = res.Outcome, r.redact.String(res.Reason), millis(res.Duration)
 	for _, c := range res.Clauses {
 		c.Reason = r.redact.String(c.Reason)
@@ -37,11 +37,11 @@ func (r *run) scenario(d *driverRun, pl Planned, res steps.Result) reports.Scena
 	}
 	for _, rec := range res.Records {
 		if text, ok := strings.CutPrefix(rec.Label, r3labs.RemarkPrefix); ok && rec.Kind == transcript.Remark {
-			r.note(reports.Note{Kind: "interop", Scenario: pl.ID, Text: r.redact.String(text)})
+			r.addNote(reports.Note{Kind: "interop", Scenario: pl.ID, Text: r.redact.String(text)})
 		}
 	}
 	for _, text := range res.Security {
-		r.note(reports.Note{Kind: "security", Scenario: pl.ID, Text: r.redact.String(text)})
+		r.addNote(reports.Note{Kind: "security", Scenario: pl.ID, Text: r.redact.String(text)})
 	}
 	for _, text := range res.Target {
 		r.noteTarget(r.redact.String(text))
@@ -70,14 +70,14 @@ func (r *run) scenario(d *driverRun, pl Planned, res steps.Result) reports.Scena
 	return sc
 }
 
-func (r *run) note(n reports.Note) {
+func (r *run) addNote(n reports.Note) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.notes = append(r.notes, n)
 }
 
-// blank returns the report of a scenario that has not run.
-func (r *run) blank(d *driverRun, pl Planned) reports.Scenario {
+// blankReport returns the report of a scenario that has not run.
+func (r *run) blankReport(d *driverRun, pl Planned) reports.Scenario {
 	return reports.Scenario{ID: pl.ID, Name: pl.Name, Feature: pl.Feature, Rule: pl.Rule, Location: pl.Location,
 		Driver: d.name,
 		Role:   r.role, Tags: append([]string{}, pl.Tags...), Clauses: []verdict.Judgement{}, Steps: []reports.Step{},
@@ -177,7 +177,7 @@ func (r *run) writeEvidence(d *driverRun, pl Planned, list []steps.Evidence) []r
 			e.Body = r.redact.Bytes(e.Body)
 		}
 		if n := len(e.Body); n > maxEvidence {
-			r.note(reports.Note{Kind: "harness", Scenario: pl.ID,
+			r.addNote(reports.Note{Kind: "harness", Scenario: pl.ID,
 				Text: fmt.Sprintf("evidence %s of driver %s was not stored: it has %d bytes, more than %d", e.Name, d.name, n,
 					maxEvidence)})
 			continue
@@ -226,12 +226,12 @@ func (r *run) notWritten(what string, err error) {
 	r.notes = append(r.notes, reports.Note{Kind: "harness", Text: what + " not written: " + err.Error()})
 }
 
-// report sums the run up.
-func (r *run) report(ctx context.Context) *reports.Results {
+// sumUpRun sums the run up.
+func (r *run) sumUpRun(ctx context.Context) *reports.Results {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	interrupted := errors.Is(ctx.Err(), context.Canceled)
-	one := reports.Run{Protocol: steps.Name(r.protocol), Role: r.role, Target: r.describe(),
+	one := reports.Run{Protocol: steps.Name(r.protocol), Role: r.role, Target: r.describeTarget(),
 		Environment: r.redact.String(r.env), Notes: r.notes, Cuts: r.cuts}
 	if r.shared != nil {
 		one.TargetStderr = r.redact.String(cut.End(r.lastWords+r.shared.Stderr(), maxStderr))
@@ -256,27 +256,27 @@ func (r *run) report(ctx context.Context) *reports.Results {
 			one.Notes = append(one.Notes, reports.Note{Kind: "fault", Text: f.Text()})
 		}
 	}
-	one.Notes = append(append(one.Notes, deadlineNotes(ctx)...), r.differences()...)
-	one.Clauses = r.clauses(one.Scenarios)
+	one.Notes = append(append(one.Notes, deadlineNotes(ctx)...), r.noteDifferences()...)
+	one.Clauses = r.clauseOutcomes(one.Scenarios)
 	one.Notes = append(one.Notes, r.cutOffNotes(one.Clauses)...)
 	one.Baseline = r.applyBaseline(one.Clauses)
-	excuse(one.Scenarios, one.Clauses)
-	one.Totals = totals(one.Clauses, one.Scenarios)
+	excuseClauses(one.Scenarios, one.Clauses)
+	one.Totals = countTotals(one.Clauses, one.Scenarios)
 	one.Causes = reports.FindCauses(&one, r.o.Strict)
 	one.Judged = r.everyJudgement()
-	v, exit := r.decide(&one, r.filtered() != "")
+	v, exit := r.decideVerdict(&one, r.describeFilters() != "")
 	one.Verdict = v
 	if interrupted {
 		exit = verdict.ExitInterrupted
 	}
 	return &reports.Results{Schema: reports.SchemaID, Suite: suiteOf(r.o.Protocols),
-		Options: r.options(), Shard: r.o.Shard.report(), Verdict: v, Exit: exit, Partial: interrupted,
-		Selection: r.filtered(), Strict: r.o.Strict,
+		Options: r.recordedOptions(), Shard: r.o.Shard.shardResult(), Verdict: v, Exit: exit, Partial: interrupted,
+		Selection: r.describeFilters(), Strict: r.o.Strict,
 		Seed: r.o.Seed, Started: r.started.UTC(), Duration: millis(time.Since(r.started)), Runs: []reports.Run{one}}
 }
 
-// decide returns the verdict on what was found, and its exit code.
-func (r *run) decide(one *reports.Run, filtered bool) (verdict.Verdict, int) {
+// decideVerdict returns the verdict on what was found, and its exit code.
+func (r *run) decideVerdict(one *reports.Run, filtered bool) (verdict.Verdict, int) {
 	var counted []verdict.Judgement
 	for _, c := range one.Clauses {
 		if !c.Excluded && !c.OtherRole {
@@ -284,12 +284,12 @@ func (r *run) decide(one *reports.Run, filtered bool) (verdict.Verdict, int) {
 		}
 	}
 	return verdict.Decide(counted, r.ledger.Level, verdict.Circumstances{Filtered: filtered, Harness: r.broken,
-		CutOff:      len(r.unfinished(one.Clauses)) > 0,
-		Unreachable: one.Environment != "", Forgiven: forgiven(one.Baseline), AllowIncomplete: r.o.AllowIncomplete})
+		CutOff:      len(r.unfinishedJudgements(one.Clauses)) > 0,
+		Unreachable: one.Environment != "", Forgiven: isForgiven(one.Baseline), AllowIncomplete: r.o.AllowIncomplete})
 }
 
-// filtered describes what narrowed the run or kept it from certifying.
-func (r *run) filtered() string {
+// describeFilters describes what narrowed the run or kept it from certifying.
+func (r *run) describeFilters() string {
 	var why []string
 	if r.o.Tags != "" {
 		why = append(why, r.o.Tags)
@@ -309,7 +309,7 @@ func (r *run) filtered() string {
 	if r.o.FailFast.Why() != "" {
 		why = append(why, beforeFailure)
 	}
-	if !r.certified() {
+	if !r.countsCertified() {
 		why = append(why, fmt.Sprintf("drivers %s: %s is certified over %s only",
 			strings.Join(driverNames(r.o), ", "), steps.Name(r.protocol), strings.Join(r.protocol.Certifying(), " and ")))
 	}
@@ -328,14 +328,16 @@ func (r *run) ownNames() string {
 	return strings.Join(names, ", ") + ", not the suite's,"
 }
 
-// certifying reports whether a driver's results count toward the protocol's verdict.
-func (r *run) certifying(driver string) bool { return slices.Contains(r.protocol.Certifying(), driver) }
-
-func (r *run) certified() bool {
-	return slices.ContainsFunc(r.drivers, func(d *driverRun) bool { return r.certifying(d.name) })
+// isCertifying reports whether a driver's results count toward the protocol's verdict.
+func (r *run) isCertifying(driver string) bool {
+	return slices.Contains(r.protocol.Certifying(), driver)
 }
 
-func (r *run) describe() reports.Target {
+func (r *run) countsCertified() bool {
+	return slices.ContainsFunc(r.drivers, func(d *driverRun) bool { return r.isCertifying(d.name) })
+}
+
+func (r *run) describeTarget() reports.Target {
 	t := reports.Target{Name: r.o.Profile.Name, URL: transcript.MaskURLs(r.o.Profile.URL), Drivers: driverNames(r.o),
 		Insecure:     r.o.Profile.Insecure(),
 		Capabilities: append([]string{}, r.o.Profile.Capabilities...), Profile: r.o.Profile.Path,
@@ -351,7 +353,7 @@ func (r *run) outcomeOf(d *driverRun, pl Planned) reports.Scenario {
 	if sc, ok := r.results[d.name][pl.ID]; ok {
 		return sc
 	}
-	sc := r.blank(d, pl)
+	sc := r.blankReport(d, pl)
 	sc.Outcome, sc.Reason = verdict.NotTested, cmp.Or(r.o.FailFast.Why(), "the run ended before it")
 	if r.env != "" {
 		sc.Outcome, sc.Reason = verdict.EnvError, r.env
@@ -364,8 +366,8 @@ func (r *run) outcomeOf(d *driverRun, pl Planned) reports.Scenario {
 	return sc
 }
 
-// clauses computes the outcome of every row of the ledger.
-func (r *run) clauses(scenarios []reports.Scenario) []reports.Clause {
+// clauseOutcomes computes the outcome of every row of the ledger.
+func (r *run) clauseOutcomes(scenarios []reports.Scenario) []reports.Clause {
 	byClause := map[string][]verdict.Judgement{}
 	for _, j := range r.judged {
 		byClause[j.Clause] = append(byClause[j.Clause], j)
@@ -382,11 +384,11 @@ func (r *run) clauses(scenarios []reports.Scenario) []reports.Clause {
 	monitors := r.monitorNames()
 	var out []reports.Clause
 	for _, row := range r.ledger.Rows() {
-		c := r.unjudged(row)
+		c := r.unjudgedReason(row)
 		c.Scenarios = append(c.Scenarios, slices.Sorted(maps.Keys(judges[row.ID]))...)
 		c.Monitors = append(c.Monitors, monitors[row.ID]...)
 		if !c.Excluded && !c.OtherRole {
-			c.Outcome, c.Reason, c.ByDriver = verdict.Aggregate(byClause[row.ID], r.counts(byClause[row.ID]))
+			c.Outcome, c.Reason, c.ByDriver = verdict.Aggregate(byClause[row.ID], r.countingDrivers(byClause[row.ID]))
 			c.Reason = r.redact.String(c.Reason)
 		}
 		out = append(out, c)
@@ -402,10 +404,11 @@ func goneAway(scenarios []reports.Scenario) bool {
 // maxStderr bounds how much of the end of a target's stderr a report keeps, in bytes.
 const maxStderr = 64 << 10
 
-// counts reports which drivers' passes make a clause pass: only certifying ones if any of them judged it, else all.
-func (r *run) counts(js []verdict.Judgement) func(string) bool {
-	if slices.ContainsFunc(js, func(j verdict.Judgement) bool { return r.certifying(j.Driver) }) {
-		return r.certifying
+// countingDrivers reports which drivers' passes make a clause pass: only certifying ones if any of them judged it, else
+// all.
+func (r *run) countingDrivers(js []verdict.Judgement) func(string) bool {
+	if slices.ContainsFunc(js, func(j verdict.Judgement) bool { return r.isCertifying(j.Driver) }) {
+		return r.isCertifying
 	}
 	return func(string) bool { return true }
 }

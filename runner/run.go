@@ -190,23 +190,23 @@ func Run(ctx context.Context, o Options) (*reports.Results, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer r.close()
+	defer r.closeRun()
 	sweep()
 	r.started = time.Now()
 	if o.Observer != nil {
-		o.Observer.Planned(r.planned())
+		o.Observer.Planned(r.planScenarios())
 	}
 	watching, unwatch := context.WithCancel(context.Background())
 	var watch sync.WaitGroup
 	watch.Go(func() { deadline.Watch(watching) })
 	defer func() { unwatch(); watch.Wait() }()
-	if stop, err := r.launch(ctx); err != nil {
+	if stop, err := r.launchTarget(ctx); err != nil {
 		r.env = err.Error()
 	} else {
-		r.all(ctx)
+		r.runDrivers(ctx)
 		stop()
 	}
-	return r.report(ctx), nil
+	return r.sumUpRun(ctx), nil
 }
 
 // sweep clears away, once per process, what killed runs have left behind.
@@ -227,7 +227,7 @@ func newRun(o Options) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := vet(p, o); err != nil {
+	if err := vetOptions(p, o); err != nil {
 		return nil, err
 	}
 	ledger, err := steps.LedgerOf(p)
@@ -245,18 +245,18 @@ func newRun(o Options) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	whole, concerned := all, concerned(p, all)
+	whole, concerned := all, rolesByClause(p, all)
 	if all, err = withOwn(&o, p, role, all); err != nil {
 		return nil, err
 	}
-	if all, err = keep(forRole(p, role, all), o.FS, steps.Name(p), o.Godog); err != nil {
+	if all, err = keepSelected(forRole(p, role, all), o.FS, steps.Name(p), o.Godog); err != nil {
 		return nil, err
 	}
-	explored, err := explorations(p, o.Explore, sel)
+	explored, err := planSequences(p, o.Explore, sel)
 	if err != nil {
 		return nil, err
 	}
-	cuts, err := selected(p, role, o, sel, append(slices.Clone(all), explored...))
+	cuts, err := selectedCourses(p, role, o, sel, append(slices.Clone(all), explored...))
 	if err != nil {
 		return nil, err
 	}
@@ -265,14 +265,14 @@ func newRun(o Options) (*run, error) {
 		racing: map[string]bool{}, results: map[string]map[string]reports.Scenario{},
 		traces: map[string]map[string][]string{}, redact: transcript.NewRedactor(o.Profile.Secrets...)}
 	for _, p := range all {
-		r.racing[p.ID] = p.has("@race")
+		r.racing[p.ID] = p.hasTag("@race")
 	}
 	r.courses, r.cutSel = cuts, sel
 	return r, r.openDrivers(all, explored, sel)
 }
 
-// vet rejects options that do not go together, and files of the profile that cannot be used.
-func vet(p steps.Protocol, o Options) error {
+// vetOptions rejects options that do not go together, and files of the profile that cannot be used.
+func vetOptions(p steps.Protocol, o Options) error {
 	if v, ok := p.(steps.Vetter); ok {
 		if err := v.Vet(o.Profile); err != nil {
 			return &UsageError{Msg: err.Error()}
@@ -298,7 +298,7 @@ func (r *run) openDrivers(all, explored []Planned, sel tags.Expr) error {
 		r.drivers = append(r.drivers, dr)
 		r.results[name] = map[string]reports.Scenario{}
 	}
-	r.o.Shard.part(r.drivers)
+	r.o.Shard.keepShard(r.drivers)
 	if r.o.Profile.Reach().Page == "" {
 		return nil
 	}
@@ -307,8 +307,8 @@ func (r *run) openDrivers(all, explored []Planned, sel tags.Expr) error {
 	return err
 }
 
-// selects rejects an empty selection: it would judge nothing and look successful.
-func selects(text string, sel tags.Expr, all []Planned) error {
+// requireSelection rejects an empty selection: it would judge nothing and look successful.
+func requireSelection(text string, sel tags.Expr, all []Planned) error {
 	for _, p := range all {
 		if sel.Match(p.Marks()) {
 			return nil
@@ -328,7 +328,7 @@ func driverNames(o Options) []string {
 	return o.Profile.Drivers
 }
 
-func (r *run) planned() int {
+func (r *run) planScenarios() int {
 	n := 0
 	for _, d := range r.drivers {
 		n += len(d.plan)
@@ -336,7 +336,7 @@ func (r *run) planned() int {
 	return n
 }
 
-func (r *run) close() {
+func (r *run) closeRun() {
 	for _, d := range r.drivers {
 		_ = d.d.Close()
 	}
@@ -345,8 +345,8 @@ func (r *run) close() {
 	}
 }
 
-// launch starts the model stub and the target. The returned function stops both.
-func (r *run) launch(ctx context.Context) (func(), error) {
+// launchTarget starts the model stub and the target. The returned function stops both.
+func (r *run) launchTarget(ctx context.Context) (func(), error) {
 	stopModel := func() {}
 	r.brain = r.o.Brain
 	if r.brain == nil && r.o.Profile.UsesModel() {
@@ -379,8 +379,8 @@ func stopWithin(d time.Duration, stop func(context.Context) error) {
 	_ = stop(ctx)
 }
 
-// all runs every driver, in parallel if the target takes several connections at once.
-func (r *run) all(ctx context.Context) {
+// runDrivers runs every driver, in parallel if the target takes several connections at once.
+func (r *run) runDrivers(ctx context.Context) {
 	parallel := r.o.Concurrency
 	if parallel == 0 {
 		parallel = r.o.Profile.Parallel()
@@ -392,9 +392,9 @@ func (r *run) all(ctx context.Context) {
 	each := max(parallel/len(r.drivers), 1)
 	if parallel < len(r.drivers) || r.o.Godog.Format != "" {
 		for _, d := range r.drivers {
-			r.drive(ctx, d, parallel)
+			r.runDriver(ctx, d, parallel)
 		}
-		r.settle(ctx, parallel)
+		r.settleSilent(ctx, parallel)
 		return
 	}
 	var wg sync.WaitGroup
@@ -403,10 +403,10 @@ func (r *run) all(ctx context.Context) {
 		if r.o.Concurrency == 0 && r.idle == nil {
 			side = min(side, r.o.Profile.ParallelOver(d.name))
 		}
-		wg.Go(func() { r.drive(ctx, d, side) })
+		wg.Go(func() { r.runDriver(ctx, d, side) })
 	}
 	wg.Wait()
-	r.settle(ctx, each)
+	r.settleSilent(ctx, each)
 }
 
 var errNoOut = errors.New("no folder for results")
@@ -420,7 +420,7 @@ func PrepareOut(dir string) error {
 	if err := os.MkdirAll(filepath.Join(dir, "transcripts"), 0o755); err != nil {
 		return fmt.Errorf("make the results' folder: %w", err)
 	}
-	for _, pattern := range leftovers() {
+	for _, pattern := range leftoverPatterns() {
 		found, err := filepath.Glob(filepath.Join(dir, pattern))
 		if err != nil {
 			return fmt.Errorf("look into the results' folder: %w", err)
@@ -434,8 +434,8 @@ func PrepareOut(dir string) error {
 	return nil
 }
 
-// leftovers returns the patterns of the files that runs write below the results folder, except reports.
-func leftovers() []string {
+// leftoverPatterns returns the patterns of the files that runs write below the results folder, except reports.
+func leftoverPatterns() []string {
 	var out []string
 	for _, driver := range []string{sse.Name, ws.Name, stdio.Name, browser.Name, r3labs.Name, Through, "load"} {
 		for _, role := range []string{"", "[a-z]*-"} {

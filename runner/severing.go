@@ -26,8 +26,8 @@ const cutTag = "@cut"
 // cutTries is how often a point is tried until the cut happens: what a target sends may differ from run to run.
 const cutTries = 3
 
-// courses returns what a run cuts at every point, if the tag selection includes it.
-func courses(p steps.Protocol, role string, wanted bool, sel tags.Expr) ([]steps.Course, error) {
+// plannedCourses returns what a run cuts at every point, if the tag selection includes it.
+func plannedCourses(p steps.Protocol, role string, wanted bool, sel tags.Expr) ([]steps.Course, error) {
 	if !wanted {
 		return nil, nil
 	}
@@ -47,13 +47,13 @@ func courses(p steps.Protocol, role string, wanted bool, sel tags.Expr) ([]steps
 	return out, nil
 }
 
-// selected returns the courses of a run. It rejects an empty selection of scenarios, unless there are courses.
-func selected(p steps.Protocol, role string, o Options, sel tags.Expr, all []Planned) ([]steps.Course, error) {
-	cuts, err := courses(p, role, o.CutPoints, sel)
+// selectedCourses returns the courses of a run. It rejects an empty selection of scenarios, unless there are courses.
+func selectedCourses(p steps.Protocol, role string, o Options, sel tags.Expr, all []Planned) ([]steps.Course, error) {
+	cuts, err := plannedCourses(p, role, o.CutPoints, sel)
 	if err != nil || len(cuts) > 0 {
 		return cuts, err
 	}
-	return nil, selects(o.Tags, sel, all)
+	return nil, requireSelection(o.Tags, sel, all)
 }
 
 // cutTags returns the tags of a course that is cut in one way.
@@ -178,10 +178,10 @@ func (r *run) cutOnce(ctx context.Context, d *driverRun, pl *Planned, c steps.Co
 	var got *steps.Result
 	s := &steps.Suite{Protocol: r.protocol, Env: d.envs, Severs: true,
 		Begin: func(ctx context.Context, sc *godog.Scenario) steps.Slot {
-			if pl.Exclusive() && d.gate(*pl) == "" && r.protocol.NotRunnable(d.envs, pl.Tags) == "" {
-				return r.exclusive(ctx, r.nonce(d, pl.ID))
+			if pl.Exclusive() && d.blockingStage(*pl) == "" && r.protocol.NotRunnable(d.envs, pl.Tags) == "" {
+				return r.exclusiveSlot(ctx, r.makeNonce(d, pl.ID))
 			}
-			return r.slot(ctx, d, pl, r.nonce(d, pl.ID))
+			return r.sharedSlot(ctx, d, pl, r.makeNonce(d, pl.ID))
 		},
 		Done: func(res steps.Result) { got = &res }}
 	o := &godog.Options{FS: fstest.MapFS{file: {Data: []byte(text)}}, Paths: []string{file}, Concurrency: 1, Strict: true,
@@ -233,7 +233,7 @@ func (r *run) keepCuts(d *driverRun, c steps.Course, by steps.Way, whole cutPoin
 			sum.Broke = append(sum.Broke, reports.CutPoint{Record: i, Scenario: p.pl.ID, Clauses: failedIn(*p.res)})
 		}
 		d.plan = append(d.plan, p.pl)
-		r.take(d, p.pl, *p.res)
+		r.recordSequence(d, p.pl, *p.res)
 	}
 	text := fmt.Sprintf("%s, cut by %s: %s", c.Name, by, sum.Text())
 	if len(sum.Broke) > 0 {
@@ -245,7 +245,7 @@ func (r *run) keepCuts(d *driverRun, c steps.Course, by steps.Way, whole cutPoin
 	r.mu.Lock()
 	r.cuts = append(r.cuts, sum)
 	r.mu.Unlock()
-	r.note(reports.Note{Kind: "cut", Text: text, Scenario: whole.pl.ID})
+	r.addNote(reports.Note{Kind: "cut", Text: text, Scenario: whole.pl.ID})
 }
 
 // judgedIn reports whether a scenario judged a clause, whatever the result.

@@ -31,17 +31,17 @@ func ParseShard(text string) (Shard, error) {
 
 func (s Shard) String() string { return fmt.Sprintf("shard %d of %d", s.Index, s.Count) }
 
-// report is the shard in results; nil for the whole.
-func (s Shard) report() *reports.Shard {
+// shardResult is the shard in results; nil for the whole.
+func (s Shard) shardResult() *reports.Shard {
 	if s.Count == 0 {
 		return nil
 	}
 	return &reports.Shard{Index: s.Index, Count: s.Count}
 }
 
-// part leaves in the plans of all drivers what belongs to the shard. A scenario is in the same shard over every
+// keepShard leaves in the plans of all drivers what belongs to the shard. A scenario is in the same shard over every
 // driver, so that its courses can be compared.
-func (s Shard) part(drivers []*driverRun) {
+func (s Shard) keepShard(drivers []*driverRun) {
 	if s.Count == 0 {
 		return
 	}
@@ -119,7 +119,7 @@ type JoinOptions struct {
 // in every shard, and its worst outcome counts. Joined.From says where the transcripts are. The error, a *UsageError,
 // names the parts that do not belong together, overlap or are missing.
 func Join(parts []Part, o JoinOptions) (*Joined, error) {
-	if err := belong(parts, suiteOf(o.Protocols)); err != nil {
+	if err := checkShards(parts, suiteOf(o.Protocols)); err != nil {
 		return nil, err
 	}
 	parts = slices.Clone(parts)
@@ -127,7 +127,7 @@ func Join(parts []Part, o JoinOptions) (*Joined, error) {
 	out := &Joined{names: map[[3]string]string{}}
 	var all []*reports.Results
 	for i := range parts[0].Results.Runs {
-		one, err := out.run(parts, i, o)
+		one, err := out.joinRun(parts, i, o)
 		if err != nil {
 			return nil, err
 		}
@@ -149,8 +149,8 @@ func (j *Joined) From(run int, sc reports.Scenario) string {
 	return j.names[[3]string{fmt.Sprint(run), sc.Driver, sc.ID}]
 }
 
-// run joins the shards of one run of a command.
-func (j *Joined) run(parts []Part, at int, o JoinOptions) (*reports.Results, error) {
+// joinRun joins the shards of one run of a command.
+func (j *Joined) joinRun(parts []Part, at int, o JoinOptions) (*reports.Results, error) {
 	first := parts[0].Results
 	target := first.Runs[at]
 	p, err := o.Protocols.Find(target.Protocol)
@@ -166,7 +166,7 @@ func (j *Joined) run(parts []Part, at int, o JoinOptions) (*reports.Results, err
 		return nil, err
 	}
 	r := &run{o: Options{Protocols: o.Protocols, Strict: first.Strict, AllowIncomplete: first.Options.AllowIncomplete},
-		protocol: p, role: target.Role, ledger: ledger, concerned: concerned(p, suite),
+		protocol: p, role: target.Role, ledger: ledger, concerned: rolesByClause(p, suite),
 		redact: transcript.NewRedactor()} // shards are redacted
 	if o.Baseline != nil {
 		r.o.Baseline = o.Baseline(target.Protocol)
@@ -193,28 +193,28 @@ func (j *Joined) run(parts []Part, at int, o JoinOptions) (*reports.Results, err
 				Scenario: judged.Scenario, Monitor: judged.Monitor, Outcome: judged.Outcome, Reason: judged.Reason,
 				Unfinished: judged.Unfinished})
 		}
-		j.take(&one, from.Scenarios, part.Name, at)
+		j.addShard(&one, from.Scenarios, part.Name, at)
 		if res.Started.Before(started) {
 			started = res.Started
 		}
-		if e := ended(res); e.After(end) {
+		if e := hasEnded(res); e.After(end) {
 			end = e
 		}
 	}
 	inOrder(one.Scenarios, target.Target.Drivers, suite)
-	return r.conclude(one, first, started, end.Sub(started)), nil
+	return r.concludeJoined(one, first, started, end.Sub(started)), nil
 }
 
-// conclude sums the joined run up as report does.
-func (r *run) conclude(one reports.Run, first *reports.Results, started time.Time,
+// concludeJoined sums the joined run up as report does.
+func (r *run) concludeJoined(one reports.Run, first *reports.Results, started time.Time,
 	took time.Duration) *reports.Results {
-	one.Clauses = r.clauses(one.Scenarios)
+	one.Clauses = r.clauseOutcomes(one.Scenarios)
 	one.Baseline = r.applyBaseline(one.Clauses)
-	excuse(one.Scenarios, one.Clauses)
-	one.Totals = totals(one.Clauses, one.Scenarios)
+	excuseClauses(one.Scenarios, one.Clauses)
+	one.Totals = countTotals(one.Clauses, one.Scenarios)
 	one.Causes = reports.FindCauses(&one, first.Strict)
 	selection := wholeSelection(first)
-	v, exit := r.decide(&one, selection != "")
+	v, exit := r.decideVerdict(&one, selection != "")
 	one.Verdict = v
 	options := *first.Options
 	options.Shards, options.Baseline = first.Shard.Count, r.o.Baseline != nil
@@ -230,8 +230,8 @@ func wholeSelection(r *reports.Results) string {
 	return strings.Join(parts, "; ")
 }
 
-// take adds the scenarios of a shard. Of one that ran in several, the worst outcome stays.
-func (j *Joined) take(one *reports.Run, scenarios []reports.Scenario, name string, at int) {
+// addShard adds the scenarios of a shard. Of one that ran in several, the worst outcome stays.
+func (j *Joined) addShard(one *reports.Run, scenarios []reports.Scenario, name string, at int) {
 	for _, sc := range scenarios {
 		key := [3]string{fmt.Sprint(at), sc.Driver, sc.ID}
 		i := slices.IndexFunc(one.Scenarios, func(have reports.Scenario) bool {
@@ -261,8 +261,8 @@ func inOrder(scenarios []reports.Scenario, drivers []string, suite []Planned) {
 	})
 }
 
-// belong checks that the parts are all the shards of one run, judged by the suite of this program.
-func belong(parts []Part, suite reports.Suite) error {
+// checkShards checks that the parts are all the shards of one run, judged by the suite of this program.
+func checkShards(parts []Part, suite reports.Suite) error {
 	if len(parts) == 0 {
 		return &UsageError{Msg: "there is nothing to merge"}
 	}
@@ -287,7 +287,7 @@ func belong(parts []Part, suite reports.Suite) error {
 			return refuse("%s and %s are both shard %d of %d (give each once)", by[r.Shard.Index], p.Name, r.Shard.Index,
 				r.Shard.Count)
 		}
-		if what := unlike(first.Results, r); what != "" {
+		if what := shardDifference(first.Results, r); what != "" {
 			return refuse("%s and %s are not of one run: they differ in %s", first.Name, p.Name, what)
 		}
 		by[r.Shard.Index] = p.Name
@@ -304,8 +304,8 @@ func belong(parts []Part, suite reports.Suite) error {
 	return nil
 }
 
-// unlike says what the shards of one run cannot differ in; "" if they do not.
-func unlike(a, b *reports.Results) string {
+// shardDifference says what the shards of one run cannot differ in; "" if they do not.
+func shardDifference(a, b *reports.Results) string {
 	switch {
 	case wholeSelection(a) != wholeSelection(b):
 		return "what was selected"

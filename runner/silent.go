@@ -31,12 +31,13 @@ const insist = time.Second
 
 var errMute = errors.New("nothing whatever came from the target within limits.event")
 
-// stage runs a stage of preflight.
-func (r *run) stage(ctx context.Context, d *driverRun, stage int) {
+// runPreflightStage runs a stage of preflight.
+func (r *run) runPreflightStage(ctx context.Context, d *driverRun, stage int) {
 	p, ok := r.protocol.(steps.Prober)
-	if !ok || stage == 1 || d.heard || d.mute.Load() || r.recognisable(d) == nil || d.reached != steps.Reach(stage) ||
-		!wordless(d.records()) || r.o.Profile.Resets() { // a probe would see a reset
-		r.suite(ctx, d, stage, 1)
+	if !ok || stage == 1 || d.heard || d.mute.Load() || r.recognisableProtocol(d) == nil ||
+		d.reached != steps.Reach(stage) ||
+		!isWordless(d.preflightRecords()) || r.o.Profile.Resets() { // a probe would see a reset
+		r.runStage(ctx, d, stage, 1)
 		return
 	}
 	limited, giveUp := context.WithCancelCause(ctx)
@@ -49,7 +50,7 @@ func (r *run) stage(ctx context.Context, d *driverRun, stage int) {
 		}
 	}
 	defer func() { d.envs.Begun = nil }()
-	probe := r.probe(limited, d, p)
+	probe := r.sendProbe(limited, d, p)
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
@@ -58,14 +59,14 @@ func (r *run) stage(ctx context.Context, d *driverRun, stage int) {
 		}
 		select {
 		case t := <-begun:
-			if limited.Err() == nil && wordless(t.All()) {
+			if limited.Err() == nil && isWordless(t.All()) {
 				d.mute.Store(true)
 				giveUp(errMute)
 			}
 		default:
 		}
 	}()
-	r.suite(limited, d, stage, 1)
+	r.runStage(limited, d, stage, 1)
 	giveUp(nil)
 	<-over
 }
@@ -79,21 +80,21 @@ func (d *driverRun) firstWord() time.Duration {
 	return d.envs.Event()
 }
 
-// records returns all records of the preflight so far.
-func (d *driverRun) records() (all []transcript.Record) {
+// preflightRecords returns all records of the preflight so far.
+func (d *driverRun) preflightRecords() (all []transcript.Record) {
 	for _, h := range d.held {
 		all = append(all, h.res.Records...)
 	}
 	return all
 }
 
-// wordless reports whether a target has done nothing but accept connections.
-func wordless(records []transcript.Record) bool {
-	return !slices.ContainsFunc(records, spoken)
+// isWordless reports whether a target has done nothing but accept connections.
+func isWordless(records []transcript.Record) bool {
+	return !slices.ContainsFunc(records, isSignOfLife)
 }
 
-// spoken matches any sign of life of the target: any message, and the end of a connection.
-func spoken(r transcript.Record) bool {
+// isSignOfLife matches any sign of life of the target: any message, and the end of a connection.
+func isSignOfLife(r transcript.Record) bool {
 	return r.Dir == transcript.Received && r.Kind != transcript.Open && r.Label != "closed by the harness"
 }
 
@@ -104,10 +105,10 @@ type probe struct {
 	rest []driver.Message // not sent yet
 }
 
-// probe connects and sends its first message before the stage begins, because a target that handles messages in
+// sendProbe connects and sends its first message before the stage begins, because a target that handles messages in
 // sequence answers that one first. It returns nil if it cannot connect or send.
-func (r *run) probe(ctx context.Context, d *driverRun, p steps.Prober) *probe {
-	running, err := r.alive(ctx)
+func (r *run) sendProbe(ctx context.Context, d *driverRun, p steps.Prober) *probe {
+	running, err := r.aliveTarget(ctx)
 	if err != nil {
 		return nil
 	}
@@ -137,20 +138,20 @@ func (p *probe) hearsNothing(ctx context.Context, limit time.Duration) bool {
 	limited, cancel := deadline.WithLimit(ctx, limit)
 	defer cancel()
 	for _, m := range p.rest {
-		if p.hears(limited, min(insist, limit/4)) {
+		if p.hasAnswer(limited, min(insist, limit/4)) {
 			return false
 		}
 		if _, err := p.conn.Send(limited, m); err != nil {
 			return false
 		}
 	}
-	return !p.hears(limited, limit) && ctx.Err() == nil
+	return !p.hasAnswer(limited, limit) && ctx.Err() == nil
 }
 
-func (p *probe) hears(ctx context.Context, within time.Duration) bool {
+func (p *probe) hasAnswer(ctx context.Context, within time.Duration) bool {
 	ctx, cancel := deadline.WithLimit(ctx, within)
 	defer cancel()
-	_, err := p.t.Await(ctx, 0, func(r *transcript.Record) bool { return spoken(*r) })
+	_, err := p.t.Await(ctx, 0, func(r *transcript.Record) bool { return isSignOfLife(*r) })
 	return err == nil
 }
 
@@ -163,9 +164,9 @@ type held struct {
 	res steps.Result
 }
 
-// recognisable returns the protocol's Recognisable if the target is a server, on a network or behind a pipe; else
-// nil.
-func (r *run) recognisable(d *driverRun) steps.Recognisable {
+// recognisableProtocol returns the protocol's Recognisable if the target is a server, on a network or behind a pipe;
+// else nil.
+func (r *run) recognisableProtocol(d *driverRun) steps.Recognisable {
 	p, ok := r.protocol.(steps.Recognisable)
 	listens := d.name == sse.Name || d.name == ws.Name || d.name == r3labs.Name || d.name == stdio.Name
 	if !ok || !listens || r.o.known || r.o.unguarded || r.o.Profile.Dials() {
@@ -174,48 +175,48 @@ func (r *run) recognisable(d *driverRun) steps.Recognisable {
 	return p
 }
 
-// hold holds back a preflight result until something of the protocol arrives, and reports whether it did so. The exit
-// of a process by itself is the target's fault, and is judged at once. Without fresh data the target is not asked for
-// anything.
-func (r *run) hold(d *driverRun, pl Planned, res steps.Result) bool {
-	p := r.recognisable(d)
+// holdPreflight holds back a preflight result until something of the protocol arrives, and reports whether it did so.
+// The exit of a process by itself is the target's fault, and is judged at once. Without fresh data the target is not
+// asked for anything.
+func (r *run) holdPreflight(d *driverRun, pl Planned, res steps.Result) bool {
+	p := r.recognisableProtocol(d)
 	if d.heard || p == nil || pl.Stage == 0 {
 		return false
 	}
-	if !d.mute.Load() && (steps.SpeaksProtocol(p, res.Records) || unflushed(res.Records)) ||
-		res.Outcome == verdict.EnvError || exited(res.Run, 0) ||
+	if !d.mute.Load() && (steps.SpeaksProtocol(p, res.Records) || sawUnflushed(res.Records)) ||
+		res.Outcome == verdict.EnvError || hasExited(res.Run, 0) ||
 		d.name == stdio.Name && brokenOff(res.Records) || res.Run == nil && r.unfresh.Load() {
 		d.heard = true
-		r.release(d, nil)
+		r.reportHeld(d, nil)
 		return false
 	}
 	d.held = append(d.held, held{pl, res})
 	return true
 }
 
-// unflushed reports whether an event stream arrived whose compression is not flushed: it is judged as one that sends
+// sawUnflushed reports whether an event stream arrived whose compression is not flushed: it is judged as one that sends
 // nothing in time.
-func unflushed(records []transcript.Record) bool {
+func sawUnflushed(records []transcript.Record) bool {
 	return slices.ContainsFunc(records, func(r transcript.Record) bool {
 		return r.Kind == transcript.Remark && strings.HasPrefix(r.Label, driver.Unflushed)
 	})
 }
 
-// release reports the results that were held back, after applying change if it is not nil.
-func (r *run) release(d *driverRun, change func(*steps.Result)) {
+// reportHeld reports the results that were held back, after applying change if it is not nil.
+func (r *run) reportHeld(d *driverRun, change func(*steps.Result)) {
 	list := d.held
 	d.held = nil
 	for _, h := range list {
 		if change != nil {
 			change(&h.res)
 		}
-		r.keep(d, h.pl, h.res)
+		r.storeResult(d, h.pl, h.res)
 	}
 }
 
-// settle continues with the drivers over which nothing of the protocol arrived, if it arrived over another driver. If
-// it arrived over none, settle says what is there instead.
-func (r *run) settle(ctx context.Context, parallel int) {
+// settleSilent continues with the drivers over which nothing of the protocol arrived, if it arrived over another
+// driver. If it arrived over none, settle says what is there instead.
+func (r *run) settleSilent(ctx context.Context, parallel int) {
 	var mute []*driverRun
 	for _, d := range r.drivers {
 		if len(d.held) > 0 {
@@ -244,12 +245,12 @@ func (r *run) settle(ctx context.Context, parallel int) {
 		r.env = why
 		r.mu.Unlock()
 		for _, d := range mute {
-			r.release(d, func(res *steps.Result) { unspoken(res, why) })
+			r.reportHeld(d, func(res *steps.Result) { asUnspoken(res, why) })
 		}
 		return
 	}
 	for _, d := range mute {
-		r.release(d, nil)
+		r.reportHeld(d, nil)
 		if ctx.Err() == nil {
 			r.driveRest(ctx, d, parallel)
 		}
@@ -265,8 +266,8 @@ func withoutPages(records []transcript.Record) []transcript.Record {
 	return slices.DeleteFunc(records, func(r transcript.Record) bool { return pages[r.Conn] })
 }
 
-// unspoken changes a result to that of a target that does not speak the protocol: no clause is judged.
-func unspoken(res *steps.Result, why string) {
+// asUnspoken changes a result to that of a target that does not speak the protocol: no clause is judged.
+func asUnspoken(res *steps.Result, why string) {
 	res.Outcome, res.Reason, res.Failures, res.Monitors = verdict.EnvError, why, nil, nil
 	for i := range res.Clauses {
 		res.Clauses[i].Outcome, res.Clauses[i].Reason = verdict.EnvError, why

@@ -43,12 +43,12 @@ type wish struct {
 
 func newSlots(total, most int) *slots { return &slots{total: total, free: total, most: most} }
 
-// take blocks until n slots are granted.
-func (s *slots) take(ctx context.Context, n int) error {
+// takeSlots blocks until n slots are granted.
+func (s *slots) takeSlots(ctx context.Context, n int) error {
 	s.mu.Lock()
 	w := &wish{n: n, granted: make(chan struct{})}
 	s.queue = append(s.queue, w)
-	s.grant()
+	s.grantSlots()
 	s.mu.Unlock()
 	select {
 	case <-w.granted:
@@ -62,12 +62,12 @@ func (s *slots) take(ctx context.Context, n int) error {
 	} else { // granted while ctx ended
 		s.free += n
 	}
-	s.grant()
+	s.grantSlots()
 	return context.Cause(ctx)
 }
 
-// grant hands free slots to the queue in order. The caller holds s.mu.
-func (s *slots) grant() {
+// grantSlots hands free slots to the queue in order. The caller holds s.mu.
+func (s *slots) grantSlots() {
 	for len(s.queue) > 0 && s.free >= s.queue[0].n {
 		s.free -= s.queue[0].n
 		close(s.queue[0].granted)
@@ -75,12 +75,12 @@ func (s *slots) grant() {
 	}
 }
 
-// give returns n slots.
-func (s *slots) give(n int) {
+// giveBack returns n slots.
+func (s *slots) giveBack(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.free += n
-	s.grant()
+	s.grantSlots()
 }
 
 // lender holds the slots of one scenario.
@@ -98,7 +98,7 @@ func (l lender) LendSlot() bool {
 	}
 	l.s.lent += l.n
 	l.s.free += l.n
-	l.s.grant()
+	l.s.grantSlots()
 	return true
 }
 
@@ -110,8 +110,8 @@ func (l lender) ReclaimSlot() {
 	l.s.free -= l.n
 }
 
-// lendable is how many slots of a driver may be lent at once.
-func (r *run) lendable(driver string, parallel int) int {
+// lendableSlots is how many slots of a driver may be lent at once.
+func (r *run) lendableSlots(driver string, parallel int) int {
 	p := r.o.Profile
 	switch {
 	case r.o.Concurrency > 0, p.Concurrency > 0, r.o.Enough != nil, parallel == 1, p.StartsProcesses(driver),
@@ -129,9 +129,9 @@ func (r *run) lendable(driver string, parallel int) int {
 // while no other turn waits.
 const maxHeld = 4
 
-// occupying blocks until the turns that the scenario holds leave the target a worker, and returns their number. The
+// occupyWorkers blocks until the turns that the scenario holds leave the target a worker, and returns their number. The
 // turns of a scenario that has waited in vain for long hold no worker, and stop counting (steps.Slot.Turns).
-func (d *driverRun) occupying(ctx context.Context, p steps.Protocol, sc *godog.Scenario) (held int, err error) {
+func (d *driverRun) occupyWorkers(ctx context.Context, p steps.Protocol, sc *godog.Scenario) (held int, err error) {
 	holder, ok := p.(steps.Holder)
 	if !ok || !d.crowded {
 		return 0, nil
@@ -140,7 +140,7 @@ func (d *driverRun) occupying(ctx context.Context, p steps.Protocol, sc *godog.S
 	if n == 0 {
 		return 0, nil
 	}
-	return n, d.workers.take(ctx, n)
+	return n, d.workers.takeSlots(ctx, n)
 }
 
 func newWorkers() *slots { return newSlots(maxHeld, 8*maxHeld) }
@@ -245,8 +245,8 @@ func newRations(bytes int64) *rations {
 	return &rations{free: semaphore.NewWeighted(bytes), took: map[string]int64{}}
 }
 
-// reserve blocks until there is memory for a scenario, and returns what gives it back.
-func (r *rations) reserve(ctx context.Context, scenario string) (giveBack func(), err error) {
+// reserveMemory blocks until there is memory for a scenario, and returns what gives it back.
+func (r *rations) reserveMemory(ctx context.Context, scenario string) (giveBack func(), err error) {
 	r.mu.Lock()
 	need := min(max(r.took[scenario], modest), greedy)
 	r.mu.Unlock()
@@ -256,8 +256,8 @@ func (r *rations) reserve(ctx context.Context, scenario string) (giveBack func()
 	return func() { r.free.Release(need) }, nil
 }
 
-// ended takes in how much memory a scenario has taken. One that lost records would have taken more.
-func (r *rations) ended(scenario string, res steps.Result) {
+// learnMemory takes in how much memory a scenario has taken. One that lost records would have taken more.
+func (r *rations) learnMemory(scenario string, res steps.Result) {
 	took := int64(res.Memory())
 	if res.Lost > 0 {
 		took *= 2

@@ -54,7 +54,7 @@ func TestStanding(t *testing.T) {
 			well, passed, passed, passed, 0, 1, 0},
 	} {
 		t.Run(row.reason, func(t *testing.T) {
-			got := standing(row.first, row.alone)
+			got := standingFailures(row.first, row.alone)
 			if got.Outcome != row.total || got.Clauses[0].Outcome != row.a || got.Clauses[1].Outcome != row.b {
 				t.Errorf("%s, %+v", got.Outcome, got.Clauses)
 			}

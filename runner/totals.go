@@ -12,8 +12,8 @@ import (
 	"parley/steps"
 )
 
-// totals counts by outcome, level and section.
-func totals(clauses []reports.Clause, scenarios []reports.Scenario) reports.Totals {
+// countTotals counts by outcome, level and section.
+func countTotals(clauses []reports.Clause, scenarios []reports.Scenario) reports.Totals {
 	t := reports.Totals{Clauses: count(), Scenarios: count(), ByLevel: map[string]reports.Count{},
 		BySection: map[string]reports.Count{}}
 	add := func(c *reports.Count, o verdict.Outcome) { c.Total++; c.ByOutcome[o]++ }
@@ -70,16 +70,16 @@ func Clauses(ps *steps.Protocols, protocol, role string) ([]reports.Clause, erro
 	if err != nil {
 		return nil, err
 	}
-	r := &run{o: Options{Protocols: ps}, protocol: p, role: role, concerned: concerned(p, all)}
+	r := &run{o: Options{Protocols: ps}, protocol: p, role: role, concerned: rolesByClause(p, all)}
 	var out []reports.Clause
 	for _, row := range ledger.Rows() {
-		out = append(out, r.unjudged(row))
+		out = append(out, r.unjudgedReason(row))
 	}
 	return out, nil
 }
 
-// unjudged returns what results say about a clause before anything has judged it.
-func (r *run) unjudged(row verdict.Row) reports.Clause {
+// unjudgedReason returns what results say about a clause before anything has judged it.
+func (r *run) unjudgedReason(row verdict.Row) reports.Clause {
 	c := reports.Clause{ID: row.ID, Level: row.Level, Section: row.Section, Text: row.Text, Source: row.Source,
 		ByDriver: map[string]verdict.Outcome{}, Scenarios: []string{}, Monitors: []string{}}
 	if row.Cross { // its section belongs to another document
@@ -95,9 +95,9 @@ func (r *run) unjudged(row verdict.Row) reports.Clause {
 	return c
 }
 
-// unfinished returns the judgements of scenarios that were cut off and might have broken a binding clause that counts,
-// in order of their scenarios.
-func (r *run) unfinished(clauses []reports.Clause) (out []verdict.Judgement) {
+// unfinishedJudgements returns the judgements of scenarios that were cut off and might have broken a binding clause
+// that counts, in order of their scenarios.
+func (r *run) unfinishedJudgements(clauses []reports.Clause) (out []verdict.Judgement) {
 	counts := map[string]bool{}
 	for _, c := range clauses {
 		counts[c.ID] = !c.Excluded && !c.OtherRole && r.ledger.Level(c.ID).Binding()
@@ -119,7 +119,8 @@ func (r *run) cutOffNotes(clauses []reports.Clause) []reports.Note {
 	for _, c := range clauses {
 		passed[c.ID] = c.Outcome == verdict.Passed
 	}
-	cut := slices.DeleteFunc(r.unfinished(clauses), func(j verdict.Judgement) bool { return !passed[j.Clause] })
+	cut := slices.DeleteFunc(r.unfinishedJudgements(clauses),
+		func(j verdict.Judgement) bool { return !passed[j.Clause] })
 	if len(cut) == 0 {
 		return nil
 	}

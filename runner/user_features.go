@@ -68,9 +68,9 @@ func withOwn(o *Options, p steps.Protocol, role string, all []Planned) ([]Planne
 // ownScenarios are those of one file. If targets have several roles and a scenario names none, it is for that of the
 // run.
 func ownScenarios(files fs.FS, name string, f OwnFeature, p steps.Protocol, role string) ([]Planned, error) {
-	found, err := retrieve(files, "", name)
+	found, err := parseFeatures(files, "", name)
 	if err != nil {
-		return nil, &UsageError{Msg: f.Path + mistake(err, name)}
+		return nil, &UsageError{Msg: f.Path + parserMistake(err, name)}
 	}
 	expressions := append(steps.Expressions(p), steps.RawExpressions()...)
 	base := strings.TrimSuffix(path.Base(f.Path), ".feature")
@@ -80,10 +80,10 @@ func ownScenarios(files fs.FS, name string, f OwnFeature, p steps.Protocol, role
 		for _, pickle := range parsed.pickles {
 			pl := Planned{ID: fmt.Sprintf("own-%s-%02d", base, len(out)+1), Name: pickle.Name, Feature: parsed.doc.Feature.Name,
 				key: pickleKey(pickle), file: name, lines: lines.of(pickle)}
-			pl.describe(parsed.doc, pickle)
+			pl.describePlanned(parsed.doc, pickle)
 			_, line, _ := strings.Cut(pl.Location, ".feature:")
 			pl.Location = f.Path + ":" + line
-			if !slices.ContainsFunc(steps.Roles(p), func(r string) bool { return pl.has("@" + r) }) {
+			if !slices.ContainsFunc(steps.Roles(p), func(r string) bool { return pl.hasTag("@" + r) }) {
 				pl.Tags = append(pl.Tags, "@"+role)
 			}
 			pl.Stage = 0
@@ -140,8 +140,8 @@ func stepLines(f feature) nodeLines {
 
 var parserPlace = regexp.MustCompile(`\((\d+):(\d+)\): (.*)`)
 
-// mistake is the first error of the Gherkin parser, with the name of the file and the place.
-func mistake(err error, name string) string {
+// parserMistake is the first error of the Gherkin parser, with the name of the file and the place.
+func parserMistake(err error, name string) string {
 	if m := parserPlace.FindStringSubmatch(err.Error()); m != nil {
 		return fmt.Sprintf(":%s:%s: %s", m[1], m[2], plainGherkin(m[3]))
 	}
@@ -232,19 +232,19 @@ func OpenGuest(ctx context.Context, o Options) (*Guest, error) {
 	if err != nil {
 		return nil, err
 	}
-	stop, err := r.launch(ctx)
+	stop, err := r.launchTarget(ctx)
 	if err != nil {
-		r.close()
+		r.closeRun()
 		return nil, err
 	}
 	r.started = time.Now()
 	watching, unwatch := context.WithCancel(context.Background())
 	var watch sync.WaitGroup
 	watch.Go(func() { deadline.Watch(watching) })
-	g := &Guest{r: r, d: r.drivers[0], end: func() { stop(); r.close(); unwatch(); watch.Wait() }}
-	env := r.environment(g.d)
+	g := &Guest{r: r, d: r.drivers[0], end: func() { stop(); r.closeRun(); unwatch(); watch.Wait() }}
+	env := r.newEnvironment(g.d)
 	g.d.envs, g.d.reached = env, steps.Answered
-	g.suite = &steps.Suite{Protocol: r.protocol, Env: env, Own: true, Begin: g.begin, Done: g.done}
+	g.suite = &steps.Suite{Protocol: r.protocol, Env: env, Own: true, Begin: g.beginScenario, Done: g.keepResult}
 	return g, nil
 }
 
@@ -272,8 +272,8 @@ func (g *Guest) Scenarios() []reports.Scenario {
 // Close ends the target. It may be called again. No scenario may run any more.
 func (g *Guest) Close() { g.once.Do(g.end) }
 
-// begin gives a scenario the target.
-func (g *Guest) begin(ctx context.Context, sc *godog.Scenario) steps.Slot {
+// beginScenario gives a scenario the target.
+func (g *Guest) beginScenario(ctx context.Context, sc *godog.Scenario) steps.Slot {
 	pl := guestPlan(sc)
 	if why := g.r.protocol.NotRunnable(g.d.envs, pl.Tags); why != "" {
 		return steps.Slot{Skip: verdict.NotTested, Reason: why}
@@ -284,17 +284,17 @@ func (g *Guest) begin(ctx context.Context, sc *godog.Scenario) steps.Slot {
 	g.mu.Unlock()
 	resets := g.r.o.Profile.Resets()
 	if pl.Exclusive() || !resets && g.r.o.Profile.Reach().Shared != "" {
-		return g.r.exclusive(ctx, nonce)
+		return g.r.exclusiveSlot(ctx, nonce)
 	}
-	s := g.r.share(ctx, nonce, false)
+	s := g.r.shareTarget(ctx, nonce, false)
 	s.Beside = !resets
 	return s
 }
 
-// done keeps the result of a scenario.
-func (g *Guest) done(res steps.Result) {
+// keepResult keeps the result of a scenario.
+func (g *Guest) keepResult(res steps.Result) {
 	defer res.Release()
-	sc := g.r.scenario(g.d, guestPlan(res.Scenario), res)
+	sc := g.r.scenarioReport(g.d, guestPlan(res.Scenario), res)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.found = append(g.found, sc)
@@ -316,8 +316,8 @@ func guestPlan(sc *godog.Scenario) Planned {
 // of the same Examples share one. The zero span is unknown.
 type span struct{ from, to int64 }
 
-// spans returns the spans of a file's scenarios, by the ids of their nodes.
-func spans(f *messages.Feature) map[string]span {
+// scenarioSpans returns the spans of a file's scenarios, by the ids of their nodes.
+func scenarioSpans(f *messages.Feature) map[string]span {
 	out := map[string]span{}
 	before := "" // the scenario whose end is not known yet
 	starts := func(id string, line int64, tags []*messages.Tag) {
@@ -350,13 +350,13 @@ func spans(f *messages.Feature) map[string]span {
 	return out
 }
 
-// excerpts returns the features with the files of the wanted scenarios cut down to these, as parsing a scenario and
-// registering its steps takes longer than most scenarios themselves. Every scenario keeps its lines. Files of which the
-// spans are not known remain whole.
-func excerpts(fsys fs.FS, all, wanted []Planned) fs.FS {
+// featureExcerpts returns the features with the files of the wanted scenarios cut down to these, as parsing a scenario
+// and registering its steps takes longer than most scenarios themselves. Every scenario keeps its lines. Files of which
+// the spans are not known remain whole.
+func featureExcerpts(fsys fs.FS, all, wanted []Planned) fs.FS {
 	keep := map[string]map[span]bool{}
 	for _, pl := range wanted {
-		file := pl.path()
+		file := pl.featurePath()
 		if keep[file] == nil {
 			keep[file] = map[span]bool{}
 		}
@@ -364,7 +364,7 @@ func excerpts(fsys fs.FS, all, wanted []Planned) fs.FS {
 	}
 	drop := map[string]map[span]bool{}
 	for _, pl := range all {
-		file := pl.path()
+		file := pl.featurePath()
 		if kept := keep[file]; kept == nil || kept[pl.span] || pl.span == (span{}) {
 			continue
 		}
@@ -376,14 +376,14 @@ func excerpts(fsys fs.FS, all, wanted []Planned) fs.FS {
 	out := &union{base: fsys, own: map[string][]byte{}}
 	for file, spans := range drop {
 		if text, err := fs.ReadFile(fsys, file); err == nil { // otherwise godog says what is wrong
-			out.own[file] = blank(text, spans)
+			out.own[file] = blankLines(text, spans)
 		}
 	}
 	return out
 }
 
-// blank empties the lines of the spans.
-func blank(text []byte, spans map[span]bool) []byte {
+// blankLines empties the lines of the spans.
+func blankLines(text []byte, spans map[span]bool) []byte {
 	lines := bytes.SplitAfter(text, []byte("\n"))
 	for s := range spans {
 		for n := s.from; n < min(s.to, int64(len(lines)+1)); n++ {

@@ -32,28 +32,28 @@ func TestHeldTurns(t *testing.T) {
 		d := &driverRun{crowded: true, workers: newWorkers()}
 		var free []func()
 		for i, sc := range []*godog.Scenario{one, two, one, none, none} {
-			held, err := d.occupying(t.Context(), p, sc)
+			held, err := d.occupyWorkers(t.Context(), p, sc)
 			if err != nil {
 				t.Fatalf("%d: %v", i, err)
 			}
-			free = append(free, func() { d.workers.give(held) })
+			free = append(free, func() { d.workers.giveBack(held) })
 		}
 		for name, sc := range map[string]*godog.Scenario{"one more": one, "one that needs all": most} {
 			short, cancel := context.WithTimeout(t.Context(), time.Second)
-			if _, err := d.occupying(short, p, sc); err == nil {
+			if _, err := d.occupyWorkers(short, p, sc); err == nil {
 				t.Errorf("%s runs beside four held turns", name)
 			}
 			cancel()
 		}
 		d.crowded = false
-		if _, err := d.occupying(t.Context(), p, most); err != nil {
+		if _, err := d.occupyWorkers(t.Context(), p, most); err != nil {
 			t.Errorf("alone: %v", err)
 		}
 		d.crowded = true
 		for _, release := range free {
 			release()
 		}
-		if _, err := d.occupying(t.Context(), p, most); err != nil {
+		if _, err := d.occupyWorkers(t.Context(), p, most); err != nil {
 			t.Errorf("with all workers free: %v", err)
 		}
 	})

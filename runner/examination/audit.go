@@ -12,8 +12,10 @@ import (
 	"parley/target"
 )
 
-// provoked reports whether a profile has a substitute for the items that it depends on.
-func provoked(it doctor.Item, p *target.Profile) bool { return it.Provoked != nil && it.Provoked(p) }
+// hasSubstitute reports whether a profile has a substitute for the items that it depends on.
+func hasSubstitute(it doctor.Item, p *target.Profile) bool {
+	return it.Provoked != nil && it.Provoked(p)
+}
 
 // audit compares the suite with what a profile declares.
 type audit struct {
@@ -62,13 +64,13 @@ func newAudit(profile *target.Profile, p steps.Protocol) (*audit, error) {
 	return a, nil
 }
 
-// monitored reports whether a monitor judges a clause.
-func (a *audit) monitored(clause string) bool {
+// isMonitored reports whether a monitor judges a clause.
+func (a *audit) isMonitored(clause string) bool {
 	return slices.ContainsFunc(a.monitors, func(m monitor.Monitor) bool { return slices.Contains(m.Clauses, clause) })
 }
 
-// lacks returns the keys of the missing items that a scenario needs.
-func (a *audit) lacks(sc suiteScenario, missing []doctor.Item) []string {
+// missingKeys returns the keys of the missing items that a scenario needs.
+func (a *audit) missingKeys(sc suiteScenario, missing []doctor.Item) []string {
 	var keys []string
 	for _, it := range missing {
 		if it.Needed(sc.Scenario, a.profile) {
@@ -95,12 +97,12 @@ type lost struct {
 	clauses []string
 }
 
-// losses lists the clauses that nothing would judge while items are missing. Monitors judge any run, except for
+// listLosses lists the clauses that nothing would judge while items are missing. Monitors judge any run, except for
 // clauses that only a missing item can cause.
-func (a *audit) losses(missing []doctor.Item) []lost {
+func (a *audit) listLosses(missing []doctor.Item) []lost {
 	var out []lost
-	for _, row := range a.tested(missing) {
-		want, lostAll := a.wanted(row.ID, missing)
+	for _, row := range a.testedClauses(missing) {
+		want, lostAll := a.wantedItems(row.ID, missing)
 		if !lostAll {
 			continue
 		}
@@ -115,15 +117,15 @@ func (a *audit) losses(missing []doctor.Item) []lost {
 	return out
 }
 
-// wanted reports whether every scenario that judges a clause lacks items, and which items are missing for the scenario
-// that lacks the fewest.
-func (a *audit) wanted(clause string, missing []doctor.Item) (want string, all bool) {
+// wantedItems reports whether every scenario that judges a clause lacks items, and which items are missing for the
+// scenario that lacks the fewest.
+func (a *audit) wantedItems(clause string, missing []doctor.Item) (want string, all bool) {
 	var least []string
 	for _, sc := range a.scenarios {
 		if !slices.Contains(sc.Clauses, clause) {
 			continue
 		}
-		lacks := a.lacks(sc, missing)
+		lacks := a.missingKeys(sc, missing)
 		if len(lacks) == 0 {
 			return "", false
 		}
@@ -134,13 +136,13 @@ func (a *audit) wanted(clause string, missing []doctor.Item) (want string, all b
 	return strings.Join(least, " + "), least != nil
 }
 
-// tested returns the clauses that the suite tests. It omits informational clauses, which are at most observed, and
-// clauses judged by monitors unless they depend on a missing item.
-func (a *audit) tested(missing []doctor.Item) []verdict.Row {
+// testedClauses returns the clauses that the suite tests. It omits informational clauses, which are at most observed,
+// and clauses judged by monitors unless they depend on a missing item.
+func (a *audit) testedClauses(missing []doctor.Item) []verdict.Row {
 	var out []verdict.Row
 	for _, row := range a.ledger.Rows() {
 		caused := slices.ContainsFunc(missing, func(it doctor.Item) bool { return slices.Contains(it.Causes, row.ID) })
-		if row.Tested() && row.Level != verdict.Info && (caused || !a.monitored(row.ID)) {
+		if row.Tested() && row.Level != verdict.Info && (caused || !a.isMonitored(row.ID)) {
 			out = append(out, row)
 		}
 	}

@@ -48,7 +48,7 @@ func eachCheckup(t *testing.T, test func(t *testing.T, p steps.Protocol, role st
 			t.Errorf("doctor has no check for %s", steps.Name(p))
 		}
 		for _, role := range steps.Roles(p) {
-			t.Run(titled(p, role), func(t *testing.T) { test(t, p, role, guide.Checkups[role]) })
+			t.Run(titleWithRole(p, role), func(t *testing.T) { test(t, p, role, guide.Checkups[role]) })
 		}
 	}
 }
@@ -102,7 +102,7 @@ func TestPageIsNeeded(t *testing.T) {
 func TestItemsHaveScenarios(t *testing.T) {
 	eachCheckup(t, func(t *testing.T, p steps.Protocol, role string, c doctor.Checkup) {
 		profile := profileOf(t, steps.Name(p), role, unchanged)
-		x, err := begin(Options{Out: io.Discard, Protocols: protocols.All, Profile: profile})
+		x, err := prepareExam(Options{Out: io.Discard, Protocols: protocols.All, Profile: profile})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +168,7 @@ func TestLosses(t *testing.T) {
 			missing := slices.DeleteFunc(slices.Clone(guide.Checkups[p.Role].Items),
 				func(it doctor.Item) bool { return it.Declared(p) })
 			var lost []string
-			for _, l := range auditOf(t, p).losses(missing) {
+			for _, l := range auditOf(t, p).listLosses(missing) {
 				lost = append(lost, l.clauses...)
 			}
 			none := tt.lost == "" && len(lost) > 0

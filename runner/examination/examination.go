@@ -48,22 +48,23 @@ const (
 // of the kind that runner.Run returns. If the doctor does not know the protocol or role, the error is a
 // *runner.UsageError.
 func Run(ctx context.Context, o Options) (Outcome, error) {
-	x, err := begin(o)
+	x, err := prepareExam(o)
 	if err != nil {
 		return Broken, err
 	}
 	p := x.Profile
-	x.AddLine(doctor.OK, "profile", "%s: %s over %s", o.Name, titled(x.Protocol, p.Role), strings.Join(p.Drivers, ", "))
+	x.AddLine(doctor.OK, "profile", "%s: %s over %s", o.Name, titleWithRole(x.Protocol, p.Role),
+		strings.Join(p.Drivers, ", "))
 	for _, key := range p.Idle() {
 		x.AddLine(doctor.NoEffect, key, "no scenario of %s uses it: delete it", p.Protocol)
 	}
-	if err := x.examine(ctx); err != nil {
+	if err := x.examineAll(ctx); err != nil {
 		return Broken, err
 	}
 	if x.broken {
 		return Broken, nil
 	}
-	x.summary()
+	x.summarizeRun()
 	switch {
 	case !x.met:
 		return Unmet, nil
@@ -73,8 +74,8 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	return Works, nil
 }
 
-// titled returns the protocol's name, with the role of its target if there are several roles.
-func titled(p steps.Protocol, role string) string {
+// titleWithRole returns the protocol's name, with the role of its target if there are several roles.
+func titleWithRole(p steps.Protocol, role string) string {
 	if len(steps.Roles(p)) > 1 {
 		return steps.Name(p) + " " + role
 	}
@@ -95,8 +96,8 @@ type examination struct {
 	broken   bool                     // a run of scenarios ended with a harness error
 }
 
-// begin prepares everything that needs no target.
-func begin(o Options) (*examination, error) {
+// prepareExam prepares everything that needs no target.
+func prepareExam(o Options) (*examination, error) {
 	protocol, err := o.Protocols.Find(o.Profile.Protocol)
 	if err != nil {
 		return nil, err
@@ -106,7 +107,7 @@ func begin(o Options) (*examination, error) {
 	guide, _ := doctor.Of(protocol)
 	checkup, known := guide.Checkups[profile.Role]
 	if !known {
-		return nil, &runner.UsageError{Msg: "doctor has no check for " + titled(protocol, profile.Role)}
+		return nil, &runner.UsageError{Msg: "doctor has no check for " + titleWithRole(protocol, profile.Role)}
 	}
 	x := &examination{Exam: doctor.NewExam(o.Out, checkup, protocol, profile, o.Launcher), o: o, guide: guide,
 		plan: map[string]runner.Planned{}, state: map[string]doctor.Status{}}
@@ -126,8 +127,8 @@ func begin(o Options) (*examination, error) {
 	return x, nil
 }
 
-// examine examines everything. An error ends the examination: the target could not be started or reached.
-func (x *examination) examine(ctx context.Context) error {
+// examineAll examines everything. An error ends the examination: the target could not be started or reached.
+func (x *examination) examineAll(ctx context.Context) error {
 	if before := x.Checkup.Before; before != nil {
 		if err := before(ctx, x.Exam); err != nil {
 			return err
@@ -136,12 +137,12 @@ func (x *examination) examine(ctx context.Context) error {
 	if x.Browser != nil {
 		defer x.Browser.Close()
 	}
-	stop, err := x.launch(ctx)
+	stop, err := x.launchTarget(ctx)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	x.reset(ctx)
+	x.tryReset(ctx)
 	if first := x.Checkup.First; first != nil {
 		if err := first(ctx, x.Exam); ctx.Err() != nil {
 			return context.Canceled
@@ -150,12 +151,12 @@ func (x *examination) examine(ctx context.Context) error {
 		}
 	}
 	for i, driver := range x.Profile.Drivers {
-		if err := x.scenarios(ctx, driver, i == 0); err != nil || x.broken {
+		if err := x.runScenarios(ctx, driver, i == 0); err != nil || x.broken {
 			return err
 		}
 	}
 	if x.met {
-		x.rest(ctx)
+		x.examineRest(ctx)
 	}
 	if ctx.Err() != nil {
 		return context.Canceled
@@ -163,8 +164,9 @@ func (x *examination) examine(ctx context.Context) error {
 	return nil
 }
 
-// launch starts the model stub, if the target can be told of it, and the target. The returned function stops both.
-func (x *examination) launch(ctx context.Context) (func(), error) {
+// launchTarget starts the model stub, if the target can be told of it, and the target. The returned function stops
+// both.
+func (x *examination) launchTarget(ctx context.Context) (func(), error) {
 	stopModel := func() {}
 	if x.Profile.UsesModel() {
 		x.brain = llm.New()
@@ -173,7 +175,7 @@ func (x *examination) launch(ctx context.Context) (func(), error) {
 			return nil, err
 		}
 		x.modelURL = srv.URL()
-		stopModel = func() { within(5*time.Second, srv.Close) }
+		stopModel = func() { withinLimit(5*time.Second, srv.Close) }
 	}
 	began := time.Now()
 	running, err := x.Launcher.Launch(ctx, target.LaunchOptions{ModelURL: x.modelURL})
@@ -188,12 +190,12 @@ func (x *examination) launch(ctx context.Context) (func(), error) {
 		return nil, err
 	}
 	x.Running = running
-	x.AddLine(doctor.OK, "target", "%s", x.launched(time.Since(began)))
-	return func() { within(15*time.Second, running.Stop); stopModel() }, nil
+	x.AddLine(doctor.OK, "target", "%s", x.describeLaunch(time.Since(began)))
+	return func() { withinLimit(15*time.Second, running.Stop); stopModel() }, nil
 }
 
-// reset tries hooks.reset. If it fails, the rest is examined without it.
-func (x *examination) reset(ctx context.Context) {
+// tryReset tries hooks.reset. If it fails, the rest is examined without it.
+func (x *examination) tryReset(ctx context.Context) {
 	if !x.Profile.Resets() {
 		return
 	}
@@ -211,8 +213,8 @@ func (x *examination) reset(ctx context.Context) {
 	x.AddLine(doctor.Failed, "hooks.reset", "%s: a run would test nothing (the rest is examined without it)", text)
 }
 
-// launched describes how the target was launched.
-func (x *examination) launched(took time.Duration) string {
+// describeLaunch describes how the target was launched.
+func (x *examination) describeLaunch(took time.Duration) string {
 	how := "reached"
 	switch p := x.Profile; {
 	case p.Dials() && p.Command != nil:
@@ -231,17 +233,17 @@ func (x *examination) launched(took time.Duration) string {
 	return fmt.Sprintf("%s at %s in %v", how, x.Running.BaseURL(), took.Round(time.Millisecond))
 }
 
-func within(limit time.Duration, stop func(context.Context) error) {
+func withinLimit(limit time.Duration, stop func(context.Context) error) {
 	ctx, cancel := deadline.WithLimit(context.Background(), limit)
 	defer cancel()
 	_ = stop(ctx)
 }
 
-// summary reports what a run could not test.
-func (x *examination) summary() {
+// summarizeRun reports what a run could not test.
+func (x *examination) summarizeRun() {
 	out := x.o.Out
 	if !x.Greeted {
-		fmt.Fprintf(out, "\nnothing would be tested: %s must work first\n", x.stages())
+		fmt.Fprintf(out, "\nnothing would be tested: %s must work first\n", x.stageNames())
 		return
 	}
 	var missing []doctor.Item
@@ -250,7 +252,7 @@ func (x *examination) summary() {
 			missing = append(missing, it)
 		}
 	}
-	losses := x.audit.losses(missing)
+	losses := x.audit.listLosses(missing)
 	n := 0
 	for _, l := range losses {
 		n += len(l.clauses)
@@ -274,8 +276,8 @@ func (x *examination) summary() {
 	}
 }
 
-// stages returns the names of the preflight stages as a phrase.
-func (x *examination) stages() string {
+// stageNames returns the names of the preflight stages as a phrase.
+func (x *examination) stageNames() string {
 	all := x.Protocol.Stages()
 	return all[0] + ", " + all[1] + " and " + all[2]
 }

@@ -23,7 +23,7 @@ func TestLent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer within(time.Second, running.Stop)
+		defer withinLimit(time.Second, running.Stop)
 		var missing *target.NotDeclaredError
 		k := kept{running}
 		if _, err := k.LogFolder(); (err == nil) != (role != externalagent.Agent) {
@@ -37,7 +37,7 @@ func TestLent(t *testing.T) {
 			t.Errorf("%s: call: %v", role, err)
 		}
 		if err == nil {
-			within(time.Second, called.Stop)
+			withinLimit(time.Second, called.Stop)
 		}
 	}
 }

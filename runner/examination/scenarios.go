@@ -17,15 +17,15 @@ import (
 	"parley/steps/doctor"
 )
 
-// scenarios runs the doctor's features over one driver: the preflight over each, everything else over the first.
-func (x *examination) scenarios(ctx context.Context, driver string, first bool) error {
+// runScenarios runs the doctor's features over one driver: the preflight over each, everything else over the first.
+func (x *examination) runScenarios(ctx context.Context, driver string, first bool) error {
 	selected := []string{"@preflight-1"}
 	if first {
-		selected = append(selected, x.selected()...)
+		selected = append(selected, x.selectItems()...)
 	}
 	w := &observer{examination: x, first: first, driver: driver, called: make(chan struct{})}
 	if x.brain != nil {
-		stop := w.listen(ctx)
+		stop := w.awaitModelCall(ctx)
 		defer stop()
 	}
 	o := runner.Options{Protocols: x.o.Protocols, Profile: x.Profile, Role: x.Profile.Role,
@@ -51,12 +51,12 @@ func (x *examination) scenarios(ctx context.Context, driver string, first bool) 
 	return nil
 }
 
-// selected returns the tags of the items that a scenario can examine. It reports why the others cannot be examined.
-func (x *examination) selected() []string {
+// selectItems returns the tags of the items that a scenario can examine. It reports why the others cannot be examined.
+func (x *examination) selectItems() []string {
 	var tags []string
 	for _, it := range x.Checkup.Items {
 		if it.Declared(x.Profile) && it.Tag != "" {
-			if missing := x.undeclared(it); missing != "" {
+			if missing := x.undeclaredKey(it); missing != "" {
 				x.AddLine(doctor.NotChecked, it.Key, "it needs %s", missing)
 				x.state[it.Key] = doctor.NotChecked
 				continue
@@ -67,21 +67,21 @@ func (x *examination) selected() []string {
 	return tags
 }
 
-// undeclared returns the key of the first dependency of an item that the profile does not declare, or "".
-func (x *examination) undeclared(it doctor.Item) string {
-	if provoked(it, x.Profile) {
+// undeclaredKey returns the key of the first dependency of an item that the profile does not declare, or "".
+func (x *examination) undeclaredKey(it doctor.Item) string {
+	if hasSubstitute(it, x.Profile) {
 		return ""
 	}
 	for _, key := range it.After {
-		if !x.item(key).Declared(x.Profile) {
+		if !x.findItem(key).Declared(x.Profile) {
 			return key
 		}
 	}
 	return ""
 }
 
-// without describes what is lost because an item is not declared.
-func (x *examination) without(it doctor.Item) string {
+// describeLoss describes what is lost because an item is not declared.
+func (x *examination) describeLoss(it doctor.Item) string {
 	what := "not tested"
 	if it.Optional {
 		what = "not applicable"
@@ -91,10 +91,10 @@ func (x *examination) without(it doctor.Item) string {
 		return it.Without
 	}
 	if n == 0 {
-		return "no scenario of " + titled(x.Protocol, x.Profile.Role) + " needs it"
+		return "no scenario of " + titleWithRole(x.Protocol, x.Profile.Role) + " needs it"
 	}
 	var clauses []string
-	for _, l := range x.audit.losses([]doctor.Item{it}) {
+	for _, l := range x.audit.listLosses([]doctor.Item{it}) {
 		clauses = append(clauses, l.clauses...)
 	}
 	switch {
@@ -125,26 +125,26 @@ func (w *observer) ScenarioDone(sc reports.Scenario) {
 	p := w.plan[sc.ID]
 	i := slices.IndexFunc(w.Checkup.Items, func(it doctor.Item) bool { return slices.Contains(p.Tags, it.Tag) })
 	if p.Stage > 0 {
-		w.preflight(p, sc)
+		w.observePreflight(p, sc)
 		return
 	}
 	if i < 0 {
 		return
 	}
 	it := w.Checkup.Items[i]
-	status, text := judged(sc)
-	switch missing := w.missing(it); {
-	case gated(sc):
-		status, text = doctor.NotChecked, "it needs "+w.stages()
+	status, text := scenarioStatus(sc)
+	switch missing := w.missingKey(it); {
+	case isGated(sc):
+		status, text = doctor.NotChecked, "it needs "+w.stageNames()
 	case missing != "":
 		status, text = doctor.NotChecked, "it needs "+missing
 	case it.CallsModel:
-		status, text = w.reached(status, text)
+		status, text = w.checkModelReached(status, text)
 	}
 	if status == doctor.Failed {
 		text += " (look at " + it.Advice + ")"
 	}
-	w.Greeted = w.Greeted || w.first && !gated(sc)
+	w.Greeted = w.Greeted || w.first && !isGated(sc)
 	if status == doctor.OK && it.Remark != nil {
 		if more := it.Remark(w.Profile); more != "" {
 			text += " (" + more + ")"
@@ -154,9 +154,9 @@ func (w *observer) ScenarioDone(sc reports.Scenario) {
 	w.AddLine(status, it.Key, "%s", text)
 }
 
-// missing returns the key of the first dependency of an item that does not work, or "".
-func (w *observer) missing(it doctor.Item) string {
-	if provoked(it, w.Profile) {
+// missingKey returns the key of the first dependency of an item that does not work, or "".
+func (w *observer) missingKey(it doctor.Item) string {
+	if hasSubstitute(it, w.Profile) {
 		return ""
 	}
 	for _, key := range it.After {
@@ -167,8 +167,8 @@ func (w *observer) missing(it doctor.Item) string {
 	return ""
 }
 
-// reached fails the item unless a chat called the model stub: the target may have used another model.
-func (w *observer) reached(status doctor.Status, text string) (doctor.Status, string) {
+// checkModelReached fails the item unless a chat called the model stub: the target may have used another model.
+func (w *observer) checkModelReached(status doctor.Status, text string) (doctor.Status, string) {
 	late, cancel := deadline.WithLimit(context.Background(), w.Profile.Limits.Event.Duration)
 	defer cancel()
 	select {
@@ -185,12 +185,12 @@ func (w *observer) reached(status doctor.Status, text string) (doctor.Status, st
 	}
 }
 
-func (w *observer) preflight(p runner.Planned, sc reports.Scenario) {
-	status, text := judged(sc)
+func (w *observer) observePreflight(p runner.Planned, sc reports.Scenario) {
+	status, text := scenarioStatus(sc)
 	switch {
 	case status == doctor.OK:
 		w.Greeted = w.Greeted || w.first && p.Stage == 3
-	case gated(sc), sc.Outcome == verdict.EnvError && p.Stage > 1:
+	case isGated(sc), sc.Outcome == verdict.EnvError && p.Stage > 1:
 		status, text = doctor.NotChecked, sc.Name
 	case sc.Outcome == verdict.EnvError && !w.Profile.Dials(): // the reason says what to do
 		text = sc.Reason
@@ -200,8 +200,8 @@ func (w *observer) preflight(p runner.Planned, sc reports.Scenario) {
 	w.AddLine(status, w.driver, "%s", text)
 }
 
-// judged returns the status and text for a scenario's outcome.
-func judged(sc reports.Scenario) (status doctor.Status, text string) {
+// scenarioStatus returns the status and text for a scenario's outcome.
+func scenarioStatus(sc reports.Scenario) (status doctor.Status, text string) {
 	switch sc.Outcome {
 	case verdict.Passed:
 		return doctor.OK, sc.Name
@@ -214,11 +214,11 @@ func judged(sc reports.Scenario) (status doctor.Status, text string) {
 	return doctor.Failed, sc.Name + ": " + sc.Reason
 }
 
-// gated reports whether a scenario did not run because a preflight stage failed.
-func gated(sc reports.Scenario) bool { return strings.HasPrefix(sc.Reason, "preflight: ") }
+// isGated reports whether a scenario did not run because a preflight stage failed.
+func isGated(sc reports.Scenario) bool { return strings.HasPrefix(sc.Reason, "preflight: ") }
 
-// listen closes called when the model stub is first called.
-func (w *observer) listen(ctx context.Context) (stop func()) {
+// awaitModelCall closes called when the model stub is first called.
+func (w *observer) awaitModelCall(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -229,8 +229,8 @@ func (w *observer) listen(ctx context.Context) (stop func()) {
 	return func() { cancel(); wg.Wait() }
 }
 
-// rest examines the items without a scenario and reports all undeclared ones.
-func (x *examination) rest(ctx context.Context) {
+// examineRest examines the items without a scenario and reports all undeclared ones.
+func (x *examination) examineRest(ctx context.Context) {
 	looks := map[string]doctor.Look{}
 	if x.Checkup.Others != nil {
 		var end func()
@@ -243,15 +243,15 @@ func (x *examination) rest(ctx context.Context) {
 			x.state[it.Key] = doctor.NotDeclared
 		case !it.Declared(x.Profile):
 			x.state[it.Key] = doctor.NotDeclared
-			x.AddLine(doctor.NotDeclared, it.Key, "%s", x.without(it))
+			x.AddLine(doctor.NotDeclared, it.Key, "%s", x.describeLoss(it))
 		case look != nil:
-			x.found(it, look)
+			x.reportLook(it, look)
 		}
 	}
 }
 
-// found runs an item's look and reports the result.
-func (x *examination) found(it doctor.Item, look doctor.Look) {
+// reportLook runs an item's look and reports the result.
+func (x *examination) reportLook(it doctor.Item, look doctor.Look) {
 	good, err := look()
 	var w doctor.Wants
 	switch {
@@ -267,7 +267,7 @@ func (x *examination) found(it doctor.Item, look doctor.Look) {
 	}
 }
 
-// item returns the item with the given key.
-func (x *examination) item(key string) doctor.Item {
+// findItem returns the item with the given key.
+func (x *examination) findItem(key string) doctor.Item {
 	return x.Checkup.Items[slices.IndexFunc(x.Checkup.Items, func(it doctor.Item) bool { return it.Key == key })]
 }

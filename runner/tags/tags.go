@@ -31,7 +31,7 @@ func (e Expr) Match(tags []string) bool {
 // Tags lists the tags that an expression names, in order of appearance.
 func Tags(text string) []string {
 	var out []string
-	for _, w := range words(text) {
+	for _, w := range splitWords(text) {
 		if strings.HasPrefix(w.text, "@") {
 			out = append(out, w.text)
 		}
@@ -53,16 +53,16 @@ func (e *SyntaxError) Error() string {
 // Parse reads an expression: tags, ids, and, or, not, parentheses; not binds closest, then and, then or. The empty text
 // selects everything.
 func Parse(text string) (Expr, error) {
-	p := &parser{text: text, words: words(text)}
+	p := &parser{text: text, words: splitWords(text)}
 	if len(p.words) == 0 {
 		return Expr{text: text}, nil
 	}
-	m, err := p.or(0)
+	m, err := p.parseOr(0)
 	if err != nil {
 		return Expr{}, err
 	}
-	if w, more := p.peek(); more {
-		return Expr{}, p.fail(w.at, "expected \"and\", \"or\" or the end, found %q", w.text)
+	if w, more := p.peekWord(); more {
+		return Expr{}, p.failAt(w.at, "expected \"and\", \"or\" or the end, found %q", w.text)
 	}
 	return Expr{text: text, match: m}, nil
 }
@@ -74,8 +74,8 @@ type word struct {
 	at   int
 }
 
-// words splits an expression at spaces and around parentheses.
-func words(text string) []word {
+// splitWords splits an expression at spaces and around parentheses.
+func splitWords(text string) []word {
 	var out []word
 	start := -1
 	flush := func(end int) {
@@ -108,30 +108,30 @@ type parser struct {
 	next  int
 }
 
-func (p *parser) peek() (word, bool) {
+func (p *parser) peekWord() (word, bool) {
 	if p.next == len(p.words) {
 		return word{at: len(p.text) + 1}, false
 	}
 	return p.words[p.next], true
 }
 
-func (p *parser) take(text string) bool {
-	if w, ok := p.peek(); ok && w.text == text {
+func (p *parser) takeWord(text string) bool {
+	if w, ok := p.peekWord(); ok && w.text == text {
 		p.next++
 		return true
 	}
 	return false
 }
 
-func (p *parser) fail(at int, format string, args ...any) error {
+func (p *parser) failAt(at int, format string, args ...any) error {
 	return &SyntaxError{Text: p.text, Column: at, Msg: fmt.Sprintf(format, args...)}
 }
 
-func (p *parser) or(depth int) (matcher, error) {
-	left, err := p.and(depth)
-	for err == nil && p.take("or") {
+func (p *parser) parseOr(depth int) (matcher, error) {
+	left, err := p.parseAnd(depth)
+	for err == nil && p.takeWord("or") {
 		var right matcher
-		if right, err = p.and(depth); err == nil {
+		if right, err = p.parseAnd(depth); err == nil {
 			l, r := left, right
 			left = func(s map[string]bool) bool { return l(s) || r(s) }
 		}
@@ -139,11 +139,11 @@ func (p *parser) or(depth int) (matcher, error) {
 	return left, err
 }
 
-func (p *parser) and(depth int) (matcher, error) {
-	left, err := p.not(depth)
-	for err == nil && p.take("and") {
+func (p *parser) parseAnd(depth int) (matcher, error) {
+	left, err := p.parseNot(depth)
+	for err == nil && p.takeWord("and") {
 		var right matcher
-		if right, err = p.not(depth); err == nil {
+		if right, err = p.parseNot(depth); err == nil {
 			l, r := left, right
 			left = func(s map[string]bool) bool { return l(s) && r(s) }
 		}
@@ -151,33 +151,33 @@ func (p *parser) and(depth int) (matcher, error) {
 	return left, err
 }
 
-func (p *parser) not(depth int) (matcher, error) {
-	w, ok := p.peek()
+func (p *parser) parseNot(depth int) (matcher, error) {
+	w, ok := p.peekWord()
 	switch {
 	case depth > maxDepth:
-		return nil, p.fail(w.at, "nested too deep")
+		return nil, p.failAt(w.at, "nested too deep")
 	case !ok:
-		return nil, p.fail(w.at, "expected a tag, found the end")
-	case p.take("not"):
-		m, err := p.not(depth + 1)
+		return nil, p.failAt(w.at, "expected a tag, found the end")
+	case p.takeWord("not"):
+		m, err := p.parseNot(depth + 1)
 		if err != nil {
 			return nil, err
 		}
 		return func(s map[string]bool) bool { return !m(s) }, nil
-	case p.take("("):
-		m, err := p.or(depth + 1)
+	case p.takeWord("("):
+		m, err := p.parseOr(depth + 1)
 		if err != nil {
 			return nil, err
 		}
-		if !p.take(")") {
-			w, _ := p.peek()
-			return nil, p.fail(w.at, "expected \")\"")
+		if !p.takeWord(")") {
+			w, _ := p.peekWord()
+			return nil, p.failAt(w.at, "expected \")\"")
 		}
 		return m, nil
 	case IsID(w.text):
 		w.text = "@" + w.text
 	case !strings.HasPrefix(w.text, "@") || len(w.text) < 2:
-		return nil, p.fail(w.at, "expected a tag such as @AS-042, found %q", w.text)
+		return nil, p.failAt(w.at, "expected a tag such as @AS-042, found %q", w.text)
 	}
 	p.next++
 	return func(s map[string]bool) bool { return s[w.text] }, nil
