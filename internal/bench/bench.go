@@ -130,7 +130,7 @@ func Run(ctx context.Context, o Options) (*Results, error) {
 		Machine: Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.GOMAXPROCS(0), Go: runtime.Version()},
 		Rows:    []Row{}, Peers: []Peer{}, Skipped: []string{}}
 	for _, s := range o.Suites {
-		row, of, err := o.measure(ctx, s)
+		row, of, err := o.measureSuite(ctx, s)
 		if err != nil {
 			return nil, err
 		}
@@ -143,8 +143,8 @@ func Run(ctx context.Context, o Options) (*Results, error) {
 	return out, nil
 }
 
-// measure measures a suite and its floor in turns.
-func (o Options) measure(ctx context.Context, s Suite) (row Row, of reports.Suite, err error) {
+// measureSuite measures a suite and its floor in turns.
+func (o Options) measureSuite(ctx context.Context, s Suite) (row Row, of reports.Suite, err error) {
 	row = Row{Protocol: s.Protocol, Role: s.Role, Driver: s.Driver, Title: s.Title}
 	var courses []course
 	for n := range o.Runs {
@@ -152,8 +152,8 @@ func (o Options) measure(ctx context.Context, s Suite) (row Row, of reports.Suit
 		var seen []course
 		var res *reports.Results
 		opts := s.Fresh()
-		err = row.Measured.take(func() (err error) {
-			res, seen, err = s.run(ctx, opts)
+		err = row.Measured.measureTimes(func() (err error) {
+			res, seen, err = s.runSuite(ctx, opts)
 			return err
 		})
 		if err != nil {
@@ -162,9 +162,9 @@ func (o Options) measure(ctx context.Context, s Suite) (row Row, of reports.Suit
 		if n == 0 {
 			courses, of = seen, res.Suite
 			row.Scenarios, row.Parallel = res.Runs[0].Totals.Scenarios.Total, opts.Profile.ParallelOver(s.Driver)
-			row.count(courses)
+			row.countCourses(courses)
 		}
-		err = row.Floor.take(func() error { return runFloor(ctx, s.Driver, courses, row.Parallel) })
+		err = row.Floor.measureTimes(func() error { return runFloor(ctx, s.Driver, courses, row.Parallel) })
 		if err != nil {
 			return row, of, fmt.Errorf("the floor of %s over %s: %w", s.Title, s.Driver, err)
 		}
@@ -173,12 +173,12 @@ func (o Options) measure(ctx context.Context, s Suite) (row Row, of reports.Suit
 		clear(row.Measured.CPU)
 		clear(row.Floor.CPU)
 	}
-	row.conclude(row.Scenarios)
+	row.computeMedians(row.Scenarios)
 	return row, of, nil
 }
 
-// run runs a suite once, and returns the courses of its scenarios.
-func (s Suite) run(ctx context.Context, o runner.Options) (*reports.Results, []course, error) {
+// runSuite runs a suite once, and returns the courses of its scenarios.
+func (s Suite) runSuite(ctx context.Context, o runner.Options) (*reports.Results, []course, error) {
 	var mu sync.Mutex
 	var courses []course
 	o.Drivers, o.AllowIncomplete = []string{s.Driver}, true
@@ -201,8 +201,8 @@ func (s Suite) run(ctx context.Context, o runner.Options) (*reports.Results, []c
 	return res, courses, nil
 }
 
-// take measures what do does, and adds its times.
-func (t *Times) take(do func() error) error {
+// measureTimes measures what do does, and adds its times.
+func (t *Times) measureTimes(do func() error) error {
 	began, used := time.Now(), cputime.Used()
 	err := do()
 	t.Wall = append(t.Wall, millis(time.Since(began)))
@@ -212,8 +212,8 @@ func (t *Times) take(do func() error) error {
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// conclude computes the medians of so many scenarios, and what they come to.
-func (c *Cost) conclude(scenarios int) {
+// computeMedians computes the medians of so many scenarios, and what they come to.
+func (c *Cost) computeMedians(scenarios int) {
 	each := func(times []float64) float64 { return median(times) / float64(max(scenarios, 1)) }
 	quotient := func(a, b float64) float64 {
 		if b == 0 {

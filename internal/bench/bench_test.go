@@ -69,7 +69,7 @@ func TestCourse(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", tt.reason, diff)
 		}
 		row := Row{Driver: tt.driver}
-		row.count([]course{got})
+		row.countCourses([]course{got})
 		tt.row.Driver = tt.driver
 		if diff := cmp.Diff(tt.row, row); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.reason, diff)
@@ -94,7 +94,7 @@ func TestFloors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := follow(t.Context(), w, slices.Repeat([]course{long}, 5), 3); err != nil {
+	if err := followCourses(t.Context(), w, slices.Repeat([]course{long}, 5), 3); err != nil {
 		t.Errorf("tcp: %v", err)
 	}
 	if err := runFloor(t.Context(), "pigeon", nil, 1); err == nil {
@@ -136,8 +136,8 @@ func TestFloorCounts(t *testing.T) {
 		if err := <-came; err == nil {
 			t.Errorf("%s: a message came that was never due", driver)
 		}
-		_, _ = second.close(), l.close()
-		if err := tr.close(); err != nil {
+		_, _ = second.closeSite(), l.closeSite()
+		if err := tr.closeSite(); err != nil {
 			t.Errorf("%s: %v", driver, err)
 		}
 	}
@@ -165,19 +165,19 @@ func (n *noted) note(a act) error {
 func (n *noted) open(_ context.Context, script []act) (link, error) {
 	return notedLink{n}, n.note(act{deed: opens, size: len(script)})
 }
-func (n *noted) close() error { return nil }
+func (n *noted) closeSite() error { return nil }
 
 type notedLink struct{ n *noted }
 
 func (l notedLink) send(a act) error    { return l.n.note(a) }
 func (l notedLink) receive(a act) error { return l.n.note(a) }
-func (l notedLink) close() error        { return l.n.note(act{deed: closes}) }
+func (l notedLink) closeSite() error    { return l.n.note(act{deed: closes}) }
 
 // TestFollow: a course is followed in its order; at its end all is closed; a failure ends it.
 func TestFollow(t *testing.T) {
 	const nothing = 99
 	n := &noted{fail: nothing}
-	if err := follow(t.Context(), n, []course{long}, 1); err != nil {
+	if err := followCourses(t.Context(), n, []course{long}, 1); err != nil {
 		t.Error(err)
 	}
 	want := slices.Clone(long.acts)
@@ -187,7 +187,7 @@ func TestFollow(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for _, d := range []deed{opens, sends, receives} {
-		if err := follow(t.Context(), &noted{fail: d}, []course{long}, 1); !errors.Is(err, errNoted) {
+		if err := followCourses(t.Context(), &noted{fail: d}, []course{long}, 1); !errors.Is(err, errNoted) {
 			t.Errorf("deed %d fails: %v", d, err)
 		}
 	}
@@ -196,7 +196,7 @@ func TestFollow(t *testing.T) {
 func TestConclude(t *testing.T) {
 	c := Cost{Measured: Times{Wall: []float64{40, 10, 30}, CPU: []float64{0, 0, 0}},
 		Floor: Times{Wall: []float64{4, 8}, CPU: []float64{0, 0}}}
-	c.conclude(10)
+	c.computeMedians(10)
 	if c.Wall != 3 || c.FloorWall != 0.6 || c.Ratio != 5 || c.CPURatio != 0 {
 		t.Errorf("%+v", c)
 	}

@@ -39,9 +39,9 @@ type course struct {
 	conns int
 }
 
-// script returns what a server does on a connection: it reads what the client sends, and sends what the client
+// serverScript returns what a server does on a connection: it reads what the client sends, and sends what the client
 // receives.
-func (c course) script(conn int) []act {
+func (c course) serverScript(conn int) []act {
 	var out []act
 	for _, a := range c.acts {
 		if a.conn == conn && (a.deed == sends || a.deed == receives) {
@@ -71,7 +71,7 @@ func courseOf(driver string, records []transcript.Record) course {
 	}
 	for _, r := range records {
 		if !r.Late && r.Conn != "" && r.Dir != transcript.Noted {
-			c.read(r)
+			c.readCourse(r)
 		}
 	}
 	return c.course
@@ -79,7 +79,7 @@ func courseOf(driver string, records []transcript.Record) course {
 
 func size(r transcript.Record) int { return len(r.Bytes) + r.Cut }
 
-func (c *reader) read(r transcript.Record) {
+func (c *reader) readCourse(r transcript.Record) {
 	n, open := c.open[r.Conn]
 	switch r.Kind {
 	case transcript.Open:
@@ -88,7 +88,7 @@ func (c *reader) read(r transcript.Record) {
 		case c.pages && r.Dir == transcript.Received:
 			c.servers[r.Conn] = true
 		default:
-			c.opens(r.Conn)
+			c.addConnection(r.Conn)
 		}
 	case transcript.Closed, transcript.Failure:
 		if open {
@@ -100,7 +100,7 @@ func (c *reader) read(r transcript.Record) {
 			return
 		}
 		if !open {
-			n = c.opens(r.Conn)
+			n = c.addConnection(r.Conn)
 		}
 		a := act{deed: receives, conn: n, size: size(r)}
 		if r.Dir == transcript.Sent {
@@ -110,8 +110,8 @@ func (c *reader) read(r transcript.Record) {
 	}
 }
 
-// opens adds a connection of a party, and returns its number.
-func (c *reader) opens(party string) int {
+// addConnection adds a connection of a party, and returns its number.
+func (c *reader) addConnection(party string) int {
 	n := c.conns
 	c.conns++
 	c.open[party] = n
@@ -119,8 +119,8 @@ func (c *reader) opens(party string) int {
 	return n
 }
 
-// count adds up what courses do.
-func (row *Row) count(courses []course) {
+// countCourses adds up what courses do.
+func (row *Row) countCourses(courses []course) {
 	for _, c := range courses {
 		row.Connections += c.conns
 		for _, a := range c.acts {
@@ -143,14 +143,14 @@ func (row *Row) count(courses []course) {
 type transport interface {
 	// open opens a connection on which the server follows a script. It is called concurrently.
 	open(ctx context.Context, script []act) (link, error)
-	close() error
+	closeSite() error
 }
 
 // link is the client's end of a connection, for one goroutine.
 type link interface {
 	send(a act) error
 	receive(a act) error
-	close() error
+	closeSite() error
 }
 
 func overHTTP(driver string) bool { return driver == sse.Name || driver == r3labs.Name }
@@ -178,46 +178,46 @@ func runFloor(ctx context.Context, driver string, courses []course, parallel int
 	if err != nil {
 		return err
 	}
-	return follow(ctx, t, courses, parallel)
+	return followCourses(ctx, t, courses, parallel)
 }
 
-// follow goes through the courses over a transport, and closes it.
-func follow(ctx context.Context, t transport, courses []course, parallel int) error {
+// followCourses goes through the courses over a transport, and closes it.
+func followCourses(ctx context.Context, t transport, courses []course, parallel int) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	all, ctx := errgroup.WithContext(ctx)
 	all.SetLimit(max(parallel, 1))
 	for _, c := range courses {
-		all.Go(func() error { return c.follow(ctx, t) })
+		all.Go(func() error { return c.followOne(ctx, t) })
 	}
 	err := all.Wait()
-	if closed := t.close(); err == nil {
+	if closed := t.closeSite(); err == nil {
 		err = closed
 	}
 	return err
 }
 
-// follow goes through a course. If ctx ends, its connections are closed, so that no read waits for ever.
-func (c course) follow(ctx context.Context, t transport) (err error) {
+// followOne goes through a course. If ctx ends, its connections are closed, so that no read waits for ever.
+func (c course) followOne(ctx context.Context, t transport) (err error) {
 	links := make([]link, c.conns)
 	defer func() {
 		for _, l := range links {
 			if l != nil {
-				_ = l.close()
+				_ = l.closeSite()
 			}
 		}
 	}()
 	for _, a := range c.acts {
 		switch l := links[a.conn]; {
 		case a.deed == opens:
-			links[a.conn], err = t.open(ctx, c.script(a.conn))
+			links[a.conn], err = t.open(ctx, c.serverScript(a.conn))
 		case a.deed == sends:
 			err = l.send(a)
 		case a.deed == receives:
 			err = l.receive(a)
 		case a.deed == closes:
 			links[a.conn] = nil
-			err = l.close()
+			err = l.closeSite()
 		}
 		if err != nil {
 			return err

@@ -56,7 +56,7 @@ func (r *Results) h2spec(ctx context.Context, o Options) error {
 		o.Progress(fmt.Sprintf("%s, %d of %d", h2specName, n+1, o.Runs))
 		var seen []course
 		var cases int
-		err := p.Measured.take(func() (err error) {
+		err := p.Measured.measureTimes(func() (err error) {
 			seen, cases, err = runH2spec(ctx, path)
 			return err
 		})
@@ -65,28 +65,28 @@ func (r *Results) h2spec(ctx context.Context, o Options) error {
 		}
 		if n == 0 {
 			p.Cases, courses = cases, seen
-			p.count(courses)
+			p.countCourses(courses)
 		}
-		err = p.Floor.take(func() error {
+		err = p.Floor.measureTimes(func() error {
 			w, err := newWires()
 			if err != nil {
 				return err
 			}
-			return follow(ctx, w, courses, 1)
+			return followCourses(ctx, w, courses, 1)
 		})
 		if err != nil {
 			return fmt.Errorf("the floor of %s: %w", h2specName, err)
 		}
 	}
-	p.conclude(p.Cases)
+	p.computeMedians(p.Cases)
 	r.Peers = append(r.Peers, p)
 	return nil
 }
 
-// count adds up what courses do.
-func (p *Peer) count(courses []course) {
+// countCourses adds up what courses do.
+func (p *Peer) countCourses(courses []course) {
 	row := Row{}
-	row.count(courses)
+	row.countCourses(courses)
 	p.Connections, p.Sent, p.Received, p.Bytes = row.Connections, row.Sent, row.Received, row.Bytes
 }
 
@@ -99,7 +99,10 @@ func runH2spec(ctx context.Context, path string) ([]course, int, error) {
 	}
 	m := &meter{Listener: l}
 	server := &http.Server{Protocols: new(http.Protocols), ErrorLog: log.New(io.Discard, "", 0),
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(filler(1 << 10)) })}
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_,
+				_ = w.Write(fillerMessage(1 << 10))
+		})}
 	server.Protocols.SetHTTP1(true)
 	server.Protocols.SetUnencryptedHTTP2(true)
 	served := make(chan error, 1)
@@ -121,7 +124,7 @@ func runH2spec(ctx context.Context, path string) ([]course, int, error) {
 		return nil, 0, fmt.Errorf("%s told no sum: %w: %s", path, runErr, strings.ToValidUTF8(string(last), "?"))
 	}
 	cases, err := strconv.Atoi(string(sum[1]))
-	return m.courses(), cases, err
+	return m.newCourses(), cases, err
 }
 
 // meter notes how many bytes come and go on the connections of a server.
@@ -144,8 +147,8 @@ func (m *meter) Accept() (net.Conn, error) {
 	return one, nil
 }
 
-// courses returns a course for each connection.
-func (m *meter) courses() []course {
+// newCourses returns a course for each connection.
+func (m *meter) newCourses() []course {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var out []course
@@ -164,7 +167,7 @@ type metered struct {
 	acts []act
 }
 
-func (c *metered) note(d deed, n int) {
+func (c *metered) noteRecord(d deed, n int) {
 	if n <= 0 {
 		return
 	}
@@ -180,12 +183,12 @@ func (c *metered) note(d deed, n int) {
 // Read implements net.Conn.
 func (c *metered) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	c.note(sends, n)
+	c.noteRecord(sends, n)
 	return n, err
 }
 
 // Write implements net.Conn.
 func (c *metered) Write(b []byte) (int, error) {
-	c.note(receives, len(b)) // before the client can answer
+	c.noteRecord(receives, len(b)) // before the client can answer
 	return c.Conn.Write(b)
 }

@@ -63,15 +63,15 @@ func newSite(handle func(http.ResponseWriter, *http.Request, *script)) (*site, e
 	return s, nil
 }
 
-// add adds a script, and returns its URL.
-func (s *site) add(acts []act) string {
+// addScript adds a script, and returns its URL.
+func (s *site) addScript(acts []act) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.scripts = append(s.scripts, &script{acts, make(chan struct{}, len(acts)+1)})
 	return s.url + strconv.Itoa(len(s.scripts)-1)
 }
 
-func (s *site) close() error {
+func (s *site) closeSite() error {
 	s.client.CloseIdleConnections()
 	err := s.Close()
 	if end := <-s.served; !errors.Is(end, http.ErrServerClosed) {
@@ -80,8 +80,8 @@ func (s *site) close() error {
 	return err
 }
 
-// filler returns a message of n bytes, at least one.
-func filler(n int) []byte {
+// fillerMessage returns a message of n bytes, at least one.
+func fillerMessage(n int) []byte {
 	if n = max(n, 1); n <= len(filling) {
 		return filling[:n]
 	}
@@ -109,7 +109,7 @@ func serveSocket(w http.ResponseWriter, r *http.Request, s *script) {
 		if a.deed == sends {
 			_, _, err = c.Read(r.Context())
 		} else {
-			err = c.Write(r.Context(), websocket.MessageText, filler(a.size))
+			err = c.Write(r.Context(), websocket.MessageText, fillerMessage(a.size))
 		}
 		if err != nil {
 			return
@@ -119,7 +119,7 @@ func serveSocket(w http.ResponseWriter, r *http.Request, s *script) {
 }
 
 func (s sockets) open(ctx context.Context, acts []act) (link, error) {
-	c, _, err := websocket.Dial(ctx, s.add(acts), &websocket.DialOptions{HTTPClient: s.client})
+	c, _, err := websocket.Dial(ctx, s.addScript(acts), &websocket.DialOptions{HTTPClient: s.client})
 	if err != nil {
 		return nil, err
 	}
@@ -132,14 +132,16 @@ type socket struct {
 	c   *websocket.Conn
 }
 
-func (s socket) send(a act) error { return s.c.Write(s.ctx, websocket.MessageText, filler(a.size)) }
+func (s socket) send(a act) error {
+	return s.c.Write(s.ctx, websocket.MessageText, fillerMessage(a.size))
+}
 
 func (s socket) receive(act) error {
 	_, _, err := s.c.Read(s.ctx)
 	return err
 }
 
-func (s socket) close() error { return s.c.Close(websocket.StatusNormalClosure, "") }
+func (s socket) closeSite() error { return s.c.Close(websocket.StatusNormalClosure, "") }
 
 // streams are held answers, each with the requests beside it.
 type streams struct{ *site }
@@ -154,7 +156,7 @@ func serveStream(w http.ResponseWriter, r *http.Request, s *script) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		s.came <- struct{}{}
 		size, _ := strconv.Atoi(r.URL.RawQuery)
-		_, _ = w.Write(filler(size))
+		_, _ = w.Write(fillerMessage(size))
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -171,7 +173,7 @@ func serveStream(w http.ResponseWriter, r *http.Request, s *script) {
 			}
 			continue
 		}
-		if _, err := w.Write(filler(a.size)); err != nil || flush() != nil {
+		if _, err := w.Write(fillerMessage(a.size)); err != nil || flush() != nil {
 			return
 		}
 	}
@@ -179,16 +181,16 @@ func serveStream(w http.ResponseWriter, r *http.Request, s *script) {
 }
 
 func (s streams) open(ctx context.Context, acts []act) (link, error) {
-	at := s.add(acts)
-	res, err := s.do(ctx, http.MethodGet, at, nil)
+	at := s.addScript(acts)
+	res, err := s.doRequest(ctx, http.MethodGet, at, nil)
 	if err != nil {
 		return nil, err
 	}
 	return stream{s, ctx, at, res.Body}, nil
 }
 
-// do sends a request, and returns the answer, whose body is still to be read.
-func (s streams) do(ctx context.Context, method, at string, body []byte) (*http.Response, error) {
+// doRequest sends a request, and returns the answer, whose body is still to be read.
+func (s streams) doRequest(ctx context.Context, method, at string, body []byte) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, at, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -204,7 +206,7 @@ type stream struct {
 }
 
 func (s stream) send(a act) error {
-	res, err := s.do(s.ctx, http.MethodPost, s.at+"?"+strconv.Itoa(a.back), filler(a.size))
+	res, err := s.doRequest(s.ctx, http.MethodPost, s.at+"?"+strconv.Itoa(a.back), fillerMessage(a.size))
 	if err != nil {
 		return err
 	}
@@ -212,12 +214,12 @@ func (s stream) send(a act) error {
 	return errors.Join(err, res.Body.Close())
 }
 
-func (s stream) receive(a act) error { return skip(s.body, a.size) }
+func (s stream) receive(a act) error { return skipMessage(s.body, a.size) }
 
-func (s stream) close() error { return s.body.Close() }
+func (s stream) closeSite() error { return s.body.Close() }
 
-// skip reads a message of n bytes, at least one.
-func skip(r io.Reader, n int) error {
+// skipMessage reads a message of n bytes, at least one.
+func skipMessage(r io.Reader, n int) error {
 	_, err := io.CopyN(io.Discard, r, int64(max(n, 1)))
 	return err
 }
@@ -237,16 +239,16 @@ func newPages() (transport, error) {
 }
 
 func (p pages) open(ctx context.Context, _ []act) (link, error) {
-	c, err := p.browser.Open(ctx, driver.OpenOptions{Party: "A", URL: p.add(nil)}, transcript.New(nil).Append)
+	c, err := p.browser.Open(ctx, driver.OpenOptions{Party: "A", URL: p.addScript(nil)}, transcript.New(nil).Append)
 	if err != nil {
 		return nil, fmt.Errorf("open a page: %w", err)
 	}
 	return page{c}, nil
 }
 
-func (p pages) close() error {
+func (p pages) closeSite() error {
 	err := p.browser.Close()
-	if end := p.site.close(); err == nil {
+	if end := p.site.closeSite(); err == nil {
 		err = end
 	}
 	return err
@@ -254,9 +256,9 @@ func (p pages) close() error {
 
 type page struct{ driver.Conn }
 
-func (page) send(act) error    { return nil }
-func (page) receive(act) error { return nil }
-func (p page) close() error    { return p.Close(driver.Graceful) }
+func (page) send(act) error     { return nil }
+func (page) receive(act) error  { return nil }
+func (p page) closeSite() error { return p.Close(driver.Graceful) }
 
 // plain is an end of a connection of bytes without frames: each side knows how many bytes come.
 type plain struct {
@@ -267,13 +269,13 @@ type plain struct {
 }
 
 func (p plain) send(a act) error {
-	_, err := p.w.Write(filler(a.size))
+	_, err := p.w.Write(fillerMessage(a.size))
 	return err
 }
 
-func (p plain) receive(a act) error { return skip(p.r, a.size) }
+func (p plain) receive(a act) error { return skipMessage(p.r, a.size) }
 
-func (p plain) close() error {
+func (p plain) closeSite() error {
 	p.stop()
 	for _, c := range p.ends {
 		_ = c.Close()
@@ -290,9 +292,9 @@ func newPlain(ctx context.Context, r io.Reader, w io.Writer, ends ...io.Closer) 
 	})}
 }
 
-// serve follows a script from the server's side, and closes the connection when the client has.
-func (p plain) serve(acts []act) {
-	defer func() { _ = p.close() }()
+// serveScript follows a script from the server's side, and closes the connection when the client has.
+func (p plain) serveScript(acts []act) {
+	defer func() { _ = p.closeSite() }()
 	for _, a := range acts {
 		do := p.send
 		if a.deed == sends {
@@ -318,11 +320,11 @@ func (pipes) open(ctx context.Context, acts []act) (link, error) {
 		_, _ = fromClient.Close(), toServer.Close()
 		return nil, err
 	}
-	go newPlain(ctx, fromClient, toClient, fromClient, toClient).serve(acts)
+	go newPlain(ctx, fromClient, toClient, fromClient, toClient).serveScript(acts)
 	return newPlain(ctx, fromServer, toServer, toServer, fromServer), nil
 }
 
-func (pipes) close() error { return nil }
+func (pipes) closeSite() error { return nil }
 
 // wires are TCP connections.
 type wires struct {
@@ -347,8 +349,8 @@ func (w *wires) open(ctx context.Context, acts []act) (link, error) {
 		_ = c.Close()
 		return nil, err
 	}
-	go newPlain(ctx, s, s, s).serve(acts)
+	go newPlain(ctx, s, s, s).serveScript(acts)
 	return newPlain(ctx, c, c, c), nil
 }
 
-func (w *wires) close() error { return w.l.Close() }
+func (w *wires) closeSite() error { return w.l.Close() }

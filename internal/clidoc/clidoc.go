@@ -29,21 +29,21 @@ func Page(root *cobra.Command, head string) string {
 	all := Commands(root)[1:]
 	for _, c := range all {
 		fmt.Fprintf(&b, "| [`%s`](#%s) | %s |\n", c.CommandPath(), strings.ReplaceAll(c.CommandPath(), " ", "-"),
-			cell(c.Short))
+			tableCell(c.Short))
 	}
 	for _, c := range all {
 		fmt.Fprintf(&b, "\n## %s\n\n", c.CommandPath())
-		b.WriteString(prose(described(c)) + "\n")
-		fmt.Fprintf(&b, "\n```text\n%s\n```\n", usage(c))
+		b.WriteString(proseMarkdown(describeFlags(c)) + "\n")
+		fmt.Fprintf(&b, "\n```text\n%s\n```\n", usageLines(c))
 		if flags := Flags(c); len(flags) > 0 {
 			b.WriteString("\n| flag | |\n|---|---|\n")
 			for _, f := range flags {
 				name, about := Describe(f)
-				fmt.Fprintf(&b, "| `%s` | %s |\n", name, cell(about))
+				fmt.Fprintf(&b, "| `%s` | %s |\n", name, tableCell(about))
 			}
 		}
 		if c.Example != "" {
-			fmt.Fprintf(&b, "\n```text\n%s\n```\n", outdented(c.Example))
+			fmt.Fprintf(&b, "\n```text\n%s\n```\n", outdentLines(c.Example))
 		}
 	}
 	return b.String()
@@ -80,15 +80,15 @@ func Describe(f *pflag.Flag) (name, about string) {
 	return name, about
 }
 
-func described(c *cobra.Command) string {
+func describeFlags(c *cobra.Command) string {
 	if c.Long != "" {
 		return c.Long
 	}
 	return c.Short + "."
 }
 
-// usage returns the lines of use.
-func usage(c *cobra.Command) string {
+// usageLines returns the lines of use.
+func usageLines(c *cobra.Command) string {
 	var lines []string
 	if c.Runnable() {
 		lines = append(lines, c.UseLine())
@@ -99,12 +99,12 @@ func usage(c *cobra.Command) string {
 	return strings.Join(lines, "\n")
 }
 
-// prose returns the paragraphs of a help text as Markdown: those that begin with a space keep their lines.
-func prose(text string) string {
+// proseMarkdown returns the paragraphs of a help text as Markdown: those that begin with a space keep their lines.
+func proseMarkdown(text string) string {
 	paragraphs := strings.Split(strings.TrimSpace(text), "\n\n")
 	for i, p := range paragraphs {
 		if strings.HasPrefix(p, " ") {
-			paragraphs[i] = "```text\n" + outdented(p) + "\n```"
+			paragraphs[i] = "```text\n" + outdentLines(p) + "\n```"
 		} else {
 			paragraphs[i] = marks.Replace(p)
 		}
@@ -114,11 +114,11 @@ func prose(text string) string {
 
 var marks = strings.NewReplacer("<", "&lt;", "*", `\*`, "_", `\_`, "[", `\[`, "`", "\\`", "|", `\|`)
 
-// cell returns a text for a cell of a table.
-func cell(text string) string { return marks.Replace(strings.Join(strings.Fields(text), " ")) }
+// tableCell returns a text for a cell of a table.
+func tableCell(text string) string { return marks.Replace(strings.Join(strings.Fields(text), " ")) }
 
-// outdented removes the indentation that all lines share.
-func outdented(text string) string {
+// outdentLines removes the indentation that all lines share.
+func outdentLines(text string) string {
 	lines := strings.Split(strings.Trim(text, "\n"), "\n")
 	shared := -1
 	for _, l := range lines {

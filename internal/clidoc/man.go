@@ -16,27 +16,28 @@ func Man(c *cobra.Command, version string) string {
 	var b strings.Builder
 	name := strings.TrimSuffix(ManName(c), ".1")
 	fmt.Fprintf(&b, ".TH %q 1 \"\" %q\n", strings.ToUpper(name), c.Root().Name()+" "+version)
-	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", roff(name), roff(c.Short))
-	fmt.Fprintf(&b, ".SH SYNOPSIS\n.nf\n%s\n.fi\n", roff(usage(c)))
-	b.WriteString(".SH DESCRIPTION\n" + paragraphs(described(c)))
+	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", escapeRoff(name), escapeRoff(c.Short))
+	fmt.Fprintf(&b, ".SH SYNOPSIS\n.nf\n%s\n.fi\n", escapeRoff(usageLines(c)))
+	b.WriteString(".SH DESCRIPTION\n" + paragraphs(describeFlags(c)))
 	if flags := Flags(c); len(flags) > 0 {
 		b.WriteString(".SH OPTIONS\n")
 		for _, f := range flags {
 			name, about := Describe(f)
-			fmt.Fprintf(&b, ".TP\n\\fB%s\\fR\n%s\n", roff(name), roff(strings.Join(strings.Fields(about), " ")))
+			fmt.Fprintf(&b, ".TP\n\\fB%s\\fR\n%s\n", escapeRoff(name),
+				escapeRoff(strings.Join(strings.Fields(about), " ")))
 		}
 	}
 	if c.Example != "" {
-		fmt.Fprintf(&b, ".SH EXAMPLES\n.nf\n%s\n.fi\n", roff(outdented(c.Example)))
+		fmt.Fprintf(&b, ".SH EXAMPLES\n.nf\n%s\n.fi\n", escapeRoff(outdentLines(c.Example)))
 	}
-	if also := neighbours(c); len(also) > 0 {
-		b.WriteString(".SH SEE ALSO\n" + roff(strings.Join(also, ", ")) + "\n")
+	if also := neighbourPages(c); len(also) > 0 {
+		b.WriteString(".SH SEE ALSO\n" + escapeRoff(strings.Join(also, ", ")) + "\n")
 	}
 	return b.String()
 }
 
-// neighbours are the pages of the command above and of those below.
-func neighbours(c *cobra.Command) []string {
+// neighbourPages are the pages of the command above and of those below.
+func neighbourPages(c *cobra.Command) []string {
 	var all []string
 	if c.HasParent() {
 		all = append(all, strings.TrimSuffix(ManName(c.Parent()), ".1")+"(1)")
@@ -54,18 +55,18 @@ func paragraphs(text string) string {
 	for i, p := range strings.Split(strings.TrimSpace(text), "\n\n") {
 		switch {
 		case strings.HasPrefix(p, " "):
-			fmt.Fprintf(&b, ".PP\n.nf\n%s\n.fi\n", roff(outdented(p)))
+			fmt.Fprintf(&b, ".PP\n.nf\n%s\n.fi\n", escapeRoff(outdentLines(p)))
 		case i == 0:
-			b.WriteString(roff(p) + "\n")
+			b.WriteString(escapeRoff(p) + "\n")
 		default:
-			b.WriteString(".PP\n" + roff(p) + "\n")
+			b.WriteString(".PP\n" + escapeRoff(p) + "\n")
 		}
 	}
 	return b.String()
 }
 
-// roff escapes a text: backslashes, hyphens that are typed, what is not ASCII, and lines that would be requests.
-func roff(text string) string {
+// escapeRoff escapes a text: backslashes, hyphens that are typed, what is not ASCII, and lines that would be requests.
+func escapeRoff(text string) string {
 	var escaped strings.Builder
 	for _, r := range text {
 		switch {

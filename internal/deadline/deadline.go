@@ -17,8 +17,8 @@ const (
 	slack = 30 * time.Millisecond
 )
 
-// most is the maximum extension of a limit, so that even a machine that never recovers reaches its deadlines.
-func most(limit time.Duration) time.Duration { return max(3*limit, time.Minute) }
+// maxExtension is the maximum extension of a limit, so that even a machine that never recovers reaches its deadlines.
+func maxExtension(limit time.Duration) time.Duration { return max(3*limit, time.Minute) }
 
 // watching is held by the one watch that counts: a stall counts once, however many runs it delays.
 var watching sync.Mutex
@@ -37,13 +37,13 @@ func Watch(ctx context.Context) {
 	counts := watching.TryLock()
 	defer func() {
 		if counts {
-			awake(time.Time{})
+			countStall(time.Time{})
 			watching.Unlock()
 		}
 	}()
 	for {
 		if counts {
-			awake(time.Now())
+			countStall(time.Now())
 		}
 		select {
 		case <-ctx.Done():
@@ -54,8 +54,8 @@ func Watch(ctx context.Context) {
 	}
 }
 
-// awake counts the stall since the watch last woke, and records that it woke now.
-func awake(now time.Time) {
+// countStall counts the stall since the watch last woke, and records that it woke now.
+func countStall(now time.Time) {
 	counted.Lock()
 	defer counted.Unlock()
 	counted.stalled += lateness(now)
@@ -70,9 +70,9 @@ func lateness(now time.Time) time.Duration {
 	return 0
 }
 
-// sum returns how long this process has been kept from running so far. After a stall all timers ring at once, and the
-// watch may run last: sum includes what it has not counted yet.
-func sum() time.Duration {
+// stallSoFar returns how long this process has been kept from running so far. After a stall all timers ring at once,
+// and the watch may run last: sum includes what it has not counted yet.
+func stallSoFar() time.Duration {
 	counted.Lock()
 	defer counted.Unlock()
 	return counted.stalled + lateness(time.Now())
@@ -83,34 +83,34 @@ func sum() time.Duration {
 type Deadline struct {
 	limit   time.Duration
 	set     time.Time
-	stalled time.Duration // sum() when it was set
+	stalled time.Duration // stallSoFar() when it was set
 }
 
 // In returns the deadline that a limit sets from now on.
 func In(limit time.Duration) Deadline {
-	return Deadline{limit: limit, set: time.Now(), stalled: sum()}
+	return Deadline{limit: limit, set: time.Now(), stalled: stallSoFar()}
 }
 
 // Left returns the time left; it is 0 or less when the deadline is over.
 func (d Deadline) Left() time.Duration {
-	return d.limit - time.Since(d.set) + min(sum()-d.stalled, most(d.limit))
+	return d.limit - time.Since(d.set) + min(stallSoFar()-d.stalled, maxExtension(d.limit))
 }
 
 // Over reports whether no time is left.
 func (d Deadline) Over() bool { return d.Left() <= 0 }
 
 // Stalled returns how long this process has been kept from running since the deadline was set.
-func (d Deadline) Stalled() time.Duration { return sum() - d.stalled }
+func (d Deadline) Stalled() time.Duration { return stallSoFar() - d.stalled }
 
 // Suspended returns for how long the machine has been suspended since the deadline was set: the difference between the
 // clock on the wall and the monotonic one, which stands still meanwhile. It is 0 for a machine that was only busy.
 func (d Deadline) Suspended() time.Duration {
 	now := time.Now()
-	return suspended(now.Round(0).Sub(d.set.Round(0)), now.Sub(d.set))
+	return ignoreSmall(now.Round(0).Sub(d.set.Round(0)), now.Sub(d.set))
 }
 
-// suspended ignores differences of less than a second: the clock on the wall is adjusted in small steps.
-func suspended(wall, monotonic time.Duration) time.Duration {
+// ignoreSmall ignores differences of less than a second: the clock on the wall is adjusted in small steps.
+func ignoreSmall(wall, monotonic time.Duration) time.Duration {
 	if apart := wall - monotonic; apart >= time.Second {
 		return apart
 	}
@@ -118,13 +118,13 @@ func suspended(wall, monotonic time.Duration) time.Duration {
 }
 
 // AfterFunc calls f in its own goroutine once the deadline is over, unless stopped before. Stop may be called again.
-func (d Deadline) AfterFunc(f func()) (stop func()) { return d.start(f).stop }
+func (d Deadline) AfterFunc(f func()) (stop func()) { return d.startTimer(f).stop }
 
-func (d Deadline) start(f func()) *timer {
+func (d Deadline) startTimer(f func()) *timer {
 	t := &timer{d: d, f: f}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.t = time.AfterFunc(max(d.Left(), 0), t.ring)
+	t.t = time.AfterFunc(max(d.Left(), 0), t.onRing)
 	return t
 }
 
@@ -137,14 +137,14 @@ type timer struct {
 	stopped bool
 }
 
-func (t *timer) ring() {
-	if t.over() {
+func (t *timer) onRing() {
+	if t.isOver() {
 		t.f()
 	}
 }
 
-// over reports whether the deadline is over. If not, it resets the timer, unless stopped.
-func (t *timer) over() bool {
+// isOver reports whether the deadline is over. If not, it resets the timer, unless stopped.
+func (t *timer) isOver() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.stopped {
@@ -157,8 +157,8 @@ func (t *timer) over() bool {
 	return left <= 0
 }
 
-// extend moves the deadline of a timer that has not fired; the timer notices when it rings.
-func (t *timer) extend(by time.Duration) {
+// extendTo moves the deadline of a timer that has not fired; the timer notices when it rings.
+func (t *timer) extendTo(by time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.d.limit += by
@@ -185,7 +185,7 @@ func WithLimitCause(ctx context.Context, limit time.Duration, cause error) (cont
 		return l, func() { cancel(context.Canceled) }
 	}
 	context.AfterFunc(inner, func() { close(l.done) })
-	l.timer = In(limit).start(func() {
+	l.timer = In(limit).startTimer(func() {
 		l.over.Store(inner.Err() == nil)
 		cancel(cause)
 	})
@@ -197,7 +197,7 @@ func WithLimitCause(ctx context.Context, limit time.Duration, cause error) (cont
 func Extend(ctx context.Context, by time.Duration) {
 	for l, _ := ctx.Value(limitKey{}).(*limited); l != nil; l, _ = l.Context.Value(limitKey{}).(*limited) {
 		if l.timer != nil {
-			l.timer.extend(by)
+			l.timer.extendTo(by)
 		}
 	}
 }

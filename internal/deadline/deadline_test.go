@@ -16,7 +16,7 @@ func count(t *testing.T, stalled time.Duration, woke time.Time) {
 	defer counted.Unlock()
 	counted.stalled += stalled
 	counted.woke = woke
-	t.Cleanup(func() { awake(time.Time{}) })
+	t.Cleanup(func() { countStall(time.Time{}) })
 }
 
 func TestLimit(t *testing.T) {
@@ -65,11 +65,11 @@ func TestUnheard(t *testing.T) {
 		if left := d.Left(); left != 2*time.Second-beat {
 			t.Errorf("%v are left after a stall of 5s - %v", left, beat)
 		}
-		awake(time.Now())
+		countStall(time.Now())
 		if left := d.Left(); left != 2*time.Second-beat {
 			t.Errorf("%v are left once the watch has counted it", left)
 		}
-		awake(time.Time{}) // the watch has ended
+		countStall(time.Time{}) // the watch has ended
 		if took := <-rang; took != 7*time.Second-beat {
 			t.Errorf("it rang after %v", took)
 		}
@@ -120,7 +120,7 @@ func TestStopped(t *testing.T) {
 // TestWatch checks that a stall stays counted when another watch takes over, and that a running process has no stall.
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		before := sum()
+		before := stallSoFar()
 		one, endOne := context.WithCancel(t.Context())
 		two, endTwo := context.WithCancel(t.Context())
 		go Watch(one)
@@ -135,7 +135,7 @@ func TestWatch(t *testing.T) {
 		time.Sleep(time.Second)
 		endTwo()
 		synctest.Wait()
-		if got := sum() - before; got != time.Second {
+		if got := stallSoFar() - before; got != time.Second {
 			t.Errorf("%v were counted as a stall", got)
 		}
 		if counted.woke != (time.Time{}) {
@@ -152,7 +152,7 @@ func TestSuspended(t *testing.T) {
 		{7 * time.Second, time.Second, 6 * time.Second},
 		{time.Second, 7 * time.Second, 0}, // the clock was set back
 	} {
-		if got := suspended(c.wall, c.monotonic); got != c.want {
+		if got := ignoreSmall(c.wall, c.monotonic); got != c.want {
 			t.Errorf("%s on the wall, %s in all: %s, want %s", c.wall, c.monotonic, got, c.want)
 		}
 	}

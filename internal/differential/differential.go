@@ -45,7 +45,7 @@ type Options struct {
 // files.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	salt := cmp.Or(o.Salt, rand.Uint32N(0xffffff)+1)
-	first, err := o.both(ctx, filepath.Join(o.Out, "a"), filepath.Join(o.Out, "b"), salt, nil, 0)
+	first, err := o.runBoth(ctx, filepath.Join(o.Out, "a"), filepath.Join(o.Out, "b"), salt, nil, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if rep.Exit != verdict.ExitConformant {
 		return rep, nil
 	}
-	found, err := compare(first[0], first[1])
+	found, err := compareRuns(first[0], first[1])
 	if err != nil {
 		return nil, err
 	}
@@ -68,14 +68,14 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		rep.Exit, rep.Problem = verdict.ExitUnreachable, "no scenario can be compared: "+found.mainReason()
 		return rep, nil
 	}
-	if err := o.again(ctx, rep, first, found, salt); err != nil {
+	if err := o.rerunDiffering(ctx, rep, first, found, salt); err != nil {
 		return nil, err
 	}
 	if ctx.Err() != nil {
 		rep.Exit, rep.Problem = verdict.ExitInterrupted, "interrupted"
 		return rep, nil
 	}
-	rep.Entries = group(found)
+	rep.Entries = groupFindings(found)
 	if len(rep.Entries) > 0 {
 		rep.Exit = verdict.ExitNonConformant
 	}
@@ -88,8 +88,8 @@ const (
 	rarely      = 3 // a difference in at most this many scenarios is checked in each round
 )
 
-// again runs the scenarios that differ again, and removes differences that are not steady from found.
-func (o Options) again(ctx context.Context, rep *Report, first [2]oneRun, found *findings, salt uint32) error {
+// rerunDiffering runs the scenarios that differ again, and removes differences that are not steady from found.
+func (o Options) rerunDiffering(ctx context.Context, rep *Report, first [2]oneRun, found *findings, salt uint32) error {
 	dir, err := os.MkdirTemp("", "parley-differential-")
 	if err != nil {
 		return fmt.Errorf("make a folder for the further runs: %w", err)
@@ -97,7 +97,7 @@ func (o Options) again(ctx context.Context, rep *Report, first [2]oneRun, found 
 	defer os.RemoveAll(dir)
 	before := found.size()
 	for round := range againRounds {
-		doubted := found.doubted(round > 0)
+		doubted := found.findingsToCheck(round > 0)
 		if len(doubted) == 0 {
 			break
 		}
@@ -111,17 +111,17 @@ func (o Options) again(ctx context.Context, rep *Report, first [2]oneRun, found 
 		if !o.A.Fresh || !o.B.Fresh {
 			salt++ // a target that keeps running may remember the names
 		}
-		next, err := o.both(ctx, filepath.Join(dir, "a"), filepath.Join(dir, "b"), salt, ids, round)
+		next, err := o.runBoth(ctx, filepath.Join(dir, "a"), filepath.Join(dir, "b"), salt, ids, round)
 		if err != nil || ctx.Err() != nil {
 			return err
 		}
 		for i, r := range next {
-			if why := r.unjudged(); why != "" {
+			if why := r.whyUnjudged(); why != "" {
 				rep.Exit, rep.Problem = verdict.ExitUnreachable, []string{o.A.Name, o.B.Name}[i]+", when it ran again: "+why
 				return nil
 			}
 		}
-		if err := found.confirm(first, next, doubted); err != nil {
+		if err := found.confirmFindings(first, next, doubted); err != nil {
 			return err
 		}
 	}
@@ -129,14 +129,15 @@ func (o Options) again(ctx context.Context, rep *Report, first [2]oneRun, found 
 	return nil
 }
 
-// confirm removes the differences that do not recur between further runs, or that occur between two runs of one target.
-func (f *findings) confirm(first, next [2]oneRun, doubted map[doubt]bool) error {
-	cross, err := compare(next[0], next[1])
+// confirmFindings removes the differences that do not recur between further runs, or that occur between two runs of one
+// target.
+func (f *findings) confirmFindings(first, next [2]oneRun, doubted map[doubt]bool) error {
+	cross, err := compareRuns(next[0], next[1])
 	if err != nil {
 		return err
 	}
 	for i := range first {
-		self, err := compare(first[i], next[i])
+		self, err := compareRuns(first[i], next[i])
 		if err != nil {
 			return err
 		}
@@ -152,9 +153,9 @@ type oneRun struct {
 	results *reports.Results
 }
 
-// both runs the targets one after the other. In odd rounds, B is first; after round 0, few scenarios run at a time. ids
-// are the scenarios to run; nil for all.
-func (o Options) both(ctx context.Context, a, b string, salt uint32, ids map[string]bool, round int) (out [2]oneRun,
+// runBoth runs the targets one after the other. In odd rounds, B is first; after round 0, few scenarios run at a time.
+// ids are the scenarios to run; nil for all.
+func (o Options) runBoth(ctx context.Context, a, b string, salt uint32, ids map[string]bool, round int) (out [2]oneRun,
 	_ error) {
 	sides, dirs := []Side{o.A, o.B}, []string{a, b}
 	for k := range sides {
@@ -180,8 +181,8 @@ func (o Options) both(ctx context.Context, a, b string, salt uint32, ids map[str
 	return out, nil
 }
 
-// unjudged says why a target could not be judged; "" if it could.
-func (r oneRun) unjudged() string {
+// whyUnjudged says why a target could not be judged; "" if it could.
+func (r oneRun) whyUnjudged() string {
 	if r.results.Exit == verdict.ExitHarness {
 		return "the harness failed"
 	}
@@ -226,8 +227,8 @@ type verdictOnly struct {
 	a, b *reports.Scenario
 }
 
-// compare compares two runs.
-func compare(a, b oneRun) (*findings, error) {
+// compareRuns compares two runs.
+func compareRuns(a, b oneRun) (*findings, error) {
 	out := &findings{notCompared: map[string]int{}}
 	theirs := map[place]*reports.Scenario{}
 	for i := range b.results.Runs[0].Scenarios {
@@ -238,11 +239,12 @@ func compare(a, b oneRun) (*findings, error) {
 	for i := range a.results.Runs[0].Scenarios {
 		mine := &a.results.Runs[0].Scenarios[i]
 		other := theirs[place{mine.ID, mine.Driver}]
-		if why := incomparable(mine, other); why != "" {
+		if why := whyIncomparable(mine, other); why != "" {
 			out.notCompared[why]++
 			continue
 		}
-		found, err := between(filepath.Join(a.dir, mine.Recording.Path), filepath.Join(b.dir, other.Recording.Path), set)
+		found, err := compareScenario(filepath.Join(a.dir, mine.Recording.Path),
+			filepath.Join(b.dir, other.Recording.Path), set)
 		if err != nil {
 			return nil, fmt.Errorf("%s over %s: %w", mine.ID, mine.Driver, err)
 		}
@@ -256,7 +258,7 @@ func compare(a, b oneRun) (*findings, error) {
 		out.mapped = out.mapped || found.Mapped
 		out.scenarios++
 		out.compared += found.Compared
-		out.add(mine, other, found.Deviations)
+		out.addScenario(mine, other, found.Deviations)
 	}
 	return out, nil
 }
@@ -264,8 +266,8 @@ func compare(a, b oneRun) (*findings, error) {
 // mainReason returns the most frequent reason why scenarios are not compared.
 func (f *findings) mainReason() string { return mostFrequent(f.notCompared) }
 
-// incomparable says why a scenario is not compared; "" if it is.
-func incomparable(a, b *reports.Scenario) string {
+// whyIncomparable says why a scenario is not compared; "" if it is.
+func whyIncomparable(a, b *reports.Scenario) string {
 	if b == nil {
 		return "it was planned for one target alone"
 	}
@@ -283,7 +285,7 @@ func incomparable(a, b *reports.Scenario) string {
 	return ""
 }
 
-func between(a, b string, set *messages.Set) (replay.Comparison, error) {
+func compareScenario(a, b string, set *messages.Set) (replay.Comparison, error) {
 	one, err := os.Open(a)
 	if err != nil {
 		return replay.Comparison{}, err

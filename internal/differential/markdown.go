@@ -13,8 +13,9 @@ import (
 func WriteMarkdown(w io.Writer, r *Report) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Where two implementations of %s differ\n\n", r.Protocol)
-	fmt.Fprintf(&b, "Two targets in the role %s ran under the same scenarios. A is %s, B is %s.\n", r.Role, code(r.A.Name),
-		code(r.B.Name))
+	fmt.Fprintf(&b, "Two targets in the role %s ran under the same scenarios. A is %s, B is %s.\n", r.Role,
+		codeSpan(r.A.Name),
+		codeSpan(r.B.Name))
 	b.WriteString("What they sent was compared by connection and direction, apart from ids, times and a model's " +
 		"words.\n\n")
 	if r.Mapped {
@@ -26,24 +27,25 @@ func WriteMarkdown(w io.Writer, r *Report) error {
 		b.WriteString("\n| | difference | shows | says who is right | section |\n|---|---|---|---|---|\n")
 	}
 	for _, e := range r.Entries {
-		fmt.Fprintf(&b, "| [%d](#difference-%d) | %s | %d× | %s | %s |\n", e.Number, e.Number, cell(e.Title()), e.Count,
-			e.clauses(), cell(e.Section))
+		fmt.Fprintf(&b, "| [%d](#difference-%d) | %s | %d× | %s | %s |\n", e.Number, e.Number, tableCell(e.Title()),
+			e.Count,
+			e.clauseNames(), tableCell(e.Section))
 	}
 	class := Class("")
 	for _, e := range r.Entries {
 		if e.Class != class {
 			class = e.Class
-			fmt.Fprintf(&b, "\n## %s\n", strings.ToUpper(class.describe()[:1])+class.describe()[1:])
+			fmt.Fprintf(&b, "\n## %s\n", strings.ToUpper(class.describeClass()[:1])+class.describeClass()[1:])
 		}
-		e.markdown(&b)
+		e.writeMarkdown(&b)
 	}
-	r.rest(&b)
+	r.writeRest(&b)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// clauses names the clauses that decide an entry.
-func (e Entry) clauses() string {
+// clauseNames names the clauses that decide an entry.
+func (e Entry) clauseNames() string {
 	if len(e.Decisions) == 0 {
 		return "no clause"
 	}
@@ -54,47 +56,51 @@ func (e Entry) clauses() string {
 	return strings.Join(out, " ")
 }
 
-// markdown writes an entry.
-func (e Entry) markdown(b *strings.Builder) {
-	fmt.Fprintf(b, "\n### Difference %d\n\n%s\n\n", e.Number, cell(e.Title()))
+// writeMarkdown writes an entry.
+func (e Entry) writeMarkdown(b *strings.Builder) {
+	fmt.Fprintf(b, "\n### Difference %d\n\n%s\n\n", e.Number, tableCell(e.Title()))
 	for _, d := range e.Decisions {
-		fmt.Fprintf(b, "- %s\n", cell(d.describe()))
+		fmt.Fprintf(b, "- %s\n", tableCell(d.describeDecision()))
 	}
 	switch e.Class {
 	case Open:
 		fmt.Fprintf(b, "- No clause that was judged says who is right: the document leaves this open. Nearest section: %s.\n",
-			cell(e.Section))
+			tableCell(e.Section))
 	case Follows:
-		fmt.Fprintf(b, "- Another difference comes before it in each scenario. Nearest section: %s.\n", cell(e.Section))
+		fmt.Fprintf(b, "- Another difference comes before it in each scenario. Nearest section: %s.\n",
+			tableCell(e.Section))
 	}
 	fmt.Fprintf(b, "- Shows %s in %s: %s.\n", words.Counted(e.Count, "time"), words.Counted(len(e.Scenarios), "scenario"),
-		e.named())
+		e.firstScenarios())
 	fmt.Fprintf(b, "- Clauses of these scenarios: %s.\n", strings.Join(e.Clauses, " "))
 	if len(e.Values) > 1 {
 		b.WriteString("\n| A | B | times |\n|---|---|---|\n")
 		for _, v := range e.Values {
-			fmt.Fprintf(b, "| %s | %s | %d |\n", cell(orNothing(v.A)), cell(orNothing(v.B)), v.Count)
+			fmt.Fprintf(b, "| %s | %s | %d |\n", tableCell(orNothing(v.A)), tableCell(orNothing(v.B)), v.Count)
 		}
 	}
 	x := e.Example
-	fmt.Fprintf(b, "\nIn %s over %s, %s", x.Scenario, x.Driver, code(x.Name))
+	fmt.Fprintf(b, "\nIn %s over %s, %s", x.Scenario, x.Driver, codeSpan(x.Name))
 	if e.Kind == "verdict" {
-		fmt.Fprintf(b, ":\n\n%s", fence("", "expected  "+e.Decisions[0].Expected+"\nobserved  "+e.Decisions[0].Observed))
+		fmt.Fprintf(b, ":\n\n%s",
+			codeBlock("", "expected  "+e.Decisions[0].Expected+"\nobserved  "+e.Decisions[0].Observed))
 		return
 	}
 	if x.Act != "" {
-		fmt.Fprintf(b, ", the harness sent on connection %s:\n\n%s", cell(x.Conn), fence("", x.Act+"\n"+x.Said))
+		fmt.Fprintf(b, ", the harness sent on connection %s:\n\n%s", tableCell(x.Conn),
+			codeBlock("", x.Act+"\n"+x.Said))
 	} else {
-		fmt.Fprintf(b, ", on connection %s:\n", cell(x.Conn))
+		fmt.Fprintf(b, ", on connection %s:\n", tableCell(x.Conn))
 	}
-	fmt.Fprintf(b, "\nA %s\n\n%s\nB %s\n\n%s", x.A.place(), fence("", x.A.whole()), x.B.place(), fence("", x.B.whole()))
+	fmt.Fprintf(b, "\nA %s\n\n%s\nB %s\n\n%s", x.A.describePlace(), codeBlock("", x.A.wholeMessage()),
+		x.B.describePlace(), codeBlock("", x.B.wholeMessage()))
 	if x.Diff != "" {
-		fmt.Fprintf(b, "\n%s", fence("diff", x.Diff))
+		fmt.Fprintf(b, "\n%s", codeBlock("diff", x.Diff))
 	}
 }
 
-// named names the first scenarios.
-func (e Entry) named() string {
+// firstScenarios names the first scenarios.
+func (e Entry) firstScenarios() string {
 	var out []string
 	for i, w := range e.Scenarios {
 		if i == maxNamed {
@@ -106,14 +112,14 @@ func (e Entry) named() string {
 	return strings.Join(out, ", ")
 }
 
-// rest writes what was not compared.
-func (r *Report) rest(b *strings.Builder) {
+// writeRest writes what was not compared.
+func (r *Report) writeRest(b *strings.Builder) {
 	if len(r.NotCompared)+r.Unsteady+r.Parted == 0 {
 		return
 	}
 	b.WriteString("\n## Left out\n\n")
 	for _, why := range sortedKeys(r.NotCompared) {
-		fmt.Fprintf(b, "- %s: %s\n", words.Counted(r.NotCompared[why], "scenario"), cell(line(why, maxText)))
+		fmt.Fprintf(b, "- %s: %s\n", words.Counted(r.NotCompared[why], "scenario"), tableCell(oneLine(why, maxText)))
 	}
 	if r.Parted > 0 {
 		fmt.Fprintf(b, "- %s from the point on where the harness, which reacts to the targets, did something else\n",
@@ -126,36 +132,36 @@ func (r *Report) rest(b *strings.Builder) {
 	}
 }
 
-// place says where a message is.
-func (m *Message) place() string {
+// describePlace says where a message is.
+func (m *Message) describePlace() string {
 	if m == nil {
 		return "sent nothing:"
 	}
 	after := ""
 	if m.After != "" {
-		after = ", behind " + code(m.After)
+		after = ", behind " + codeSpan(m.After)
 	}
-	return fmt.Sprintf("(record %d of %s%s):", m.Record, code(m.Transcript), after)
+	return fmt.Sprintf("(record %d of %s%s):", m.Record, codeSpan(m.Transcript), after)
 }
 
-func (m *Message) whole() string {
+func (m *Message) wholeMessage() string {
 	if m == nil {
 		return "(nothing)"
 	}
 	return m.What + "\n" + m.Text
 }
 
-// cell makes foreign text safe in a paragraph and in a cell of a table.
-func cell(s string) string { return escape.Replace(line(s, 2*maxText)) }
+// tableCell makes foreign text safe in a paragraph and in a cell of a table.
+func tableCell(s string) string { return escape.Replace(oneLine(s, 2*maxText)) }
 
 var escape = strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "`", "\\`", "*", `\*`,
 	"_", `\_`, "[", `\[`, "]", `\]`)
 
-// code formats a text as a code span.
-func code(s string) string { return "`" + strings.ReplaceAll(line(s, maxText), "`", "'") + "`" }
+// codeSpan formats a text as a code span.
+func codeSpan(s string) string { return "`" + strings.ReplaceAll(oneLine(s, maxText), "`", "'") + "`" }
 
-// fence makes a code block of a text.
-func fence(kind, text string) string {
+// codeBlock makes a code block of a text.
+func codeBlock(kind, text string) string {
 	mark := "```"
 	for strings.Contains(text, mark) {
 		mark += "`"

@@ -10,8 +10,8 @@ import (
 	"parley/simulator/replay"
 )
 
-// add adds the differences of one scenario, and the clauses that decide them.
-func (f *findings) add(a, b *reports.Scenario, devs []replay.Deviation) {
+// addScenario adds the differences of one scenario, and the clauses that decide them.
+func (f *findings) addScenario(a, b *reports.Scenario, devs []replay.Deviation) {
 	at := place{a.ID, a.Driver}
 	begin := len(f.all)
 	for _, d := range devs {
@@ -21,7 +21,7 @@ func (f *findings) add(a, b *reports.Scenario, devs []replay.Deviation) {
 	}
 	mine := f.all[begin:]
 	for _, d := range oneSided(a, b) {
-		if i := explains(mine, d); i >= 0 {
+		if i := explainingDifference(mine, d); i >= 0 {
 			for k := range mine {
 				if same(mine[k].dev, mine[i].dev) {
 					mine[k].decided = append(mine[k].decided, d)
@@ -39,15 +39,17 @@ func (f *findings) add(a, b *reports.Scenario, devs []replay.Deviation) {
 func shareDecisions(all []occurrence) {
 	for k := range all {
 		for i := range all {
-			if len(all[k].decided) == 0 && len(all[i].decided) > 0 && all[k].value() != "" && all[k].value() == all[i].value() {
+			if len(all[k].decided) == 0 && len(all[i].decided) > 0 && all[k].changedValues() != "" &&
+				all[k].changedValues() == all[i].changedValues() {
 				all[k].decided = all[i].decided
 			}
 		}
 	}
 }
 
-// value returns the two values of a change; "" for short ones, which may be equal by chance, and for other differences.
-func (o occurrence) value() string {
+// changedValues returns the two values of a change; "" for short ones, which may be equal by chance, and for other
+// differences.
+func (o occurrence) changedValues() string {
 	if o.at >= len(o.dev.Places) {
 		return ""
 	}
@@ -107,9 +109,9 @@ func known(all []decision, clause string) bool {
 
 var atRecord = regexp.MustCompile(`record (\d+)`)
 
-// explains returns the index of the difference that explains a failure; -1 for none. It is a difference in the record
-// at which the failure was found, or else the last structural one before it.
-func explains(all []occurrence, d decision) int {
+// explainingDifference returns the index of the difference that explains a failure; -1 for none. It is a difference in
+// the record at which the failure was found, or else the last structural one before it.
+func explainingDifference(all []occurrence, d decision) int {
 	record := 0
 	if m := atRecord.FindStringSubmatch(d.failure.At); m != nil {
 		record, _ = strconv.Atoi(m[1])
@@ -133,24 +135,24 @@ func explains(all []occurrence, d decision) int {
 // keyOf returns the key of a difference. It omits everything that varies between scenarios.
 func keyOf(d replay.Deviation, at int) string {
 	if d.Kind != replay.Changed {
-		return strings.Join([]string{string(d.Kind), name(d.A), name(d.B)}, "|")
+		return strings.Join([]string{string(d.Kind), messageKey(d.A), messageKey(d.B)}, "|")
 	}
 	if len(d.Places) == 0 {
-		return "changed|" + name(d.A)
+		return "changed|" + messageKey(d.A)
 	}
 	p := d.Places[at]
-	key := "changed|" + name(d.A) + "|" + general(p.At)
+	key := "changed|" + messageKey(d.A) + "|" + generalPointer(p.At)
 	switch {
-	case presence(p) != "both":
-		return key + "|" + presence(p)
+	case sidesWith(p) != "both":
+		return key + "|" + sidesWith(p)
 	case isFixedWord(p.Recorded) && isFixedWord(p.Came):
 		return key + "|" + p.Recorded + "|" + p.Came
 	}
 	return key
 }
 
-// name names a message for a key: by its type, or by its kind and the request that it answers.
-func name(w *replay.Wire) string {
+// messageKey names a message for a key: by its type, or by its kind and the request that it answers.
+func messageKey(w *replay.Wire) string {
 	switch {
 	case w == nil:
 		return ""
@@ -168,8 +170,8 @@ func name(w *replay.Wire) string {
 
 var index = regexp.MustCompile(`/\d+(/|$)`)
 
-// general replaces the indices in a pointer by *.
-func general(at string) string {
+// generalPointer replaces the indices in a pointer by *.
+func generalPointer(at string) string {
 	for index.MatchString(at) {
 		at = index.ReplaceAllString(at, "/*$1")
 	}
@@ -197,12 +199,12 @@ func (f *findings) size() int { return len(f.all) + len(f.alone) }
 // samples is the number of scenarios that run again for one difference.
 const samples = 5
 
-// doubted returns what is checked again: each difference in the first scenarios that show it; if few is set, only the
-// differences that few scenarios show, in all of these.
-func (f *findings) doubted(few bool) map[doubt]bool {
+// findingsToCheck returns what is checked again: each difference in the first scenarios that show it; if few is set,
+// only the differences that few scenarios show, in all of these.
+func (f *findings) findingsToCheck(few bool) map[doubt]bool {
 	places := map[string]map[place]bool{}
 	out := map[doubt]bool{}
-	all := f.doubts()
+	all := f.allFindings()
 	for _, d := range all {
 		if places[d.key] == nil {
 			places[d.key] = map[place]bool{}
@@ -219,8 +221,8 @@ func (f *findings) doubted(few bool) map[doubt]bool {
 	return out
 }
 
-// doubts returns all findings.
-func (f *findings) doubts() (out []doubt) {
+// allFindings returns all findings.
+func (f *findings) allFindings() (out []doubt) {
 	for _, o := range f.all {
 		out = append(out, o.doubt())
 	}
@@ -230,24 +232,25 @@ func (f *findings) doubts() (out []doubt) {
 	return out
 }
 
-// traits are what two differences have in common if they may be the same. They do not depend on which side is which.
-func (o occurrence) traits() []string {
+// commonTraits are what two differences have in common if they may be the same. They do not depend on which side is
+// which.
+func (o occurrence) commonTraits() []string {
 	at := o.id + "|" + o.driver + "|"
 	if o.dev.Kind == replay.Changed {
 		where := ""
 		if len(o.dev.Places) > 0 {
 			p := o.dev.Places[o.at]
-			where = general(p.At)
-			if presence(p) != "both" { // a value that varies is no evidence that it is sometimes absent
+			where = generalPointer(p.At)
+			if sidesWith(p) != "both" { // a value that varies is no evidence that it is sometimes absent
 				where += "|alone"
 			}
 		}
-		return []string{at + name(o.dev.A) + "|" + where}
+		return []string{at + messageKey(o.dev.A) + "|" + where}
 	}
 	var out []string
 	for _, w := range []*replay.Wire{o.dev.A, o.dev.B} {
 		if w != nil {
-			out = append(out, at+name(w))
+			out = append(out, at+messageKey(w))
 		}
 	}
 	return out
@@ -259,7 +262,7 @@ func (v verdictOnly) trait() string { return v.id + "|" + v.driver + "|" + v.fai
 func (f *findings) dropNoise(self *findings) {
 	noise, flaky := map[string]bool{}, map[string]bool{}
 	for _, o := range self.all {
-		for _, t := range o.traits() {
+		for _, t := range o.commonTraits() {
 			noise[t] = true
 		}
 	}
@@ -267,7 +270,7 @@ func (f *findings) dropNoise(self *findings) {
 		flaky[v.trait()] = true
 	}
 	f.all = slices.DeleteFunc(f.all, func(o occurrence) bool {
-		return slices.ContainsFunc(o.traits(), func(t string) bool { return noise[t] })
+		return slices.ContainsFunc(o.commonTraits(), func(t string) bool { return noise[t] })
 	})
 	f.alone = slices.DeleteFunc(f.alone, func(v verdictOnly) bool { return flaky[v.trait()] })
 }
@@ -286,7 +289,7 @@ func (f *findings) dropUnconfirmed(again *findings, doubted map[doubt]bool) {
 		there[v.doubt()] = true
 	}
 	left := map[doubt]bool{}
-	for _, d := range f.doubts() {
+	for _, d := range f.allFindings() {
 		left[d] = true
 	}
 	looked, held := map[string]int{}, map[string]int{}

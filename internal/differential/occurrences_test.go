@@ -23,19 +23,19 @@ func TestGroup(t *testing.T) {
 	failed := reports.Failure{Clause: "XX-001", Level: "MUST", At: "client A, record 7, +1.0 ms"}
 	f := &findings{scenarios: 10, notCompared: map[string]int{}}
 	for _, id := range []string{"XX-1", "XX-2"} {
-		f.add(scenario(id), scenario(id), []replay.Deviation{changed(3, "error", "/text", `"no such thing"`, `"not found"`)})
+		f.addScenario(scenario(id), scenario(id), []replay.Deviation{changed(3, "error", "/text", `"no such thing"`, `"not found"`)})
 	}
-	f.add(scenario("XX-3"), scenario("XX-3", failed), []replay.Deviation{
+	f.addScenario(scenario("XX-3"), scenario("XX-3", failed), []replay.Deviation{
 		changed(3, "error", "/text", `"no such name"`, `"unknown"`),
 		changed(5, "reply", "/of/2/id", `"id-of-the-one"`, `"id-of-the-other"`),
 		changed(7, "answer", "/id", `"id-of-the-one"`, `"id-of-the-other"`),
 		changed(9, "later", "/state", `"open"`, `"shut"`)})
-	f.add(scenario("XX-4"), scenario("XX-4", reports.Failure{Clause: "XX-002", Level: "SHOULD"}), nil)
+	f.addScenario(scenario("XX-4"), scenario("XX-4", reports.Failure{Clause: "XX-002", Level: "SHOULD"}), nil)
 	want := map[string]struct {
 		class Class
 		count int
 	}{"error": {Open, 3}, "answer": {Decided, 1}, "reply": {Decided, 1}, "later": {Follows, 1}, "XX-002": {Decided, 1}}
-	all := group(f)
+	all := groupFindings(f)
 	if len(all) != len(want) {
 		t.Errorf("%d entries, want %d", len(all), len(want))
 	}
@@ -56,12 +56,12 @@ func TestConfirm(t *testing.T) {
 	t.Parallel()
 	once := func(devs ...replay.Deviation) *findings {
 		f := &findings{scenarios: 10}
-		f.add(scenario("XX-1"), scenario("XX-1"), devs)
+		f.addScenario(scenario("XX-1"), scenario("XX-1"), devs)
 		return f
 	}
 	steady, flake := changed(3, "error", "/text", `"a b"`, `"c d"`), changed(4, "reply", "/n", "1", "2")
 	f := once(steady, flake)
-	f.dropUnconfirmed(once(steady), f.doubted(false))
+	f.dropUnconfirmed(once(steady), f.findingsToCheck(false))
 	if len(f.all) != 1 || f.all[0].dev.A.Type != "error" {
 		t.Errorf("kept %d", len(f.all))
 	}

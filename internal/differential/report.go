@@ -135,7 +135,7 @@ func newReport(o Options, runs [2]oneRun) *Report {
 		} else {
 			rep.B = t
 		}
-		switch why := r.unjudged(); {
+		switch why := r.whyUnjudged(); {
 		case r.results.Partial:
 			rep.Exit, rep.Problem = verdict.ExitInterrupted, "interrupted"
 		case why != "" && rep.Exit == 0:
@@ -148,8 +148,8 @@ func newReport(o Options, runs [2]oneRun) *Report {
 	return rep
 }
 
-// group makes one entry of all findings of the same difference.
-func group(f *findings) []Entry {
+// groupFindings makes one entry of all findings of the same difference.
+func groupFindings(f *findings) []Entry {
 	f.markFollowers()
 	groups := map[string][]occurrence{}
 	for _, o := range f.all {
@@ -160,7 +160,7 @@ func group(f *findings) []Entry {
 	done := map[string]int{} // signature → index in out
 	for _, key := range sortedKeys(groups) {
 		all := groups[key]
-		sign := signature(all)
+		sign := signatureOf(all)
 		if at, is := done[sign]; is && all[0].dev.Kind == replay.Changed {
 			out[at].Places = append(out[at].Places, placesOf(all[0])...)
 			continue
@@ -177,7 +177,8 @@ func group(f *findings) []Entry {
 	}
 	rank := map[Class]int{Decided: 0, Open: 1, Follows: 2}
 	slices.SortStableFunc(out, func(x, y Entry) int {
-		return cmp.Or(cmp.Compare(rank[x.Class], rank[y.Class]), cmp.Compare(strongest(x), strongest(y)),
+		return cmp.Or(cmp.Compare(rank[x.Class], rank[y.Class]),
+			cmp.Compare(strongestDecision(x), strongestDecision(y)),
 			cmp.Compare(y.Count, x.Count))
 	})
 	for i := range out {
@@ -213,8 +214,8 @@ func assignVerdicts(f *findings, groups map[string][]occurrence) {
 	f.alone = left
 }
 
-// signature names the messages in which a difference shows.
-func signature(all []occurrence) string {
+// signatureOf names the messages in which a difference shows.
+func signatureOf(all []occurrence) string {
 	var b strings.Builder
 	for _, o := range all {
 		fmt.Fprintf(&b, "%s %s %d %d %s|", o.id, o.driver, o.dev.AtA, o.dev.AtB, o.dev.Kind)
@@ -227,11 +228,11 @@ func placesOf(o occurrence) []Place {
 		return nil
 	}
 	p := o.dev.Places[o.at]
-	return []Place{{At: general(p.At), In: presence(p)}}
+	return []Place{{At: generalPointer(p.At), In: sidesWith(p)}}
 }
 
-// presence returns the side that has a value at a place: "a", "b" or "both".
-func presence(p replay.Place) string {
+// sidesWith returns the side that has a value at a place: "a", "b" or "both".
+func sidesWith(p replay.Place) string {
 	switch {
 	case p.Recorded == "":
 		return "b"
@@ -243,17 +244,18 @@ func presence(p replay.Place) string {
 
 func entryOf(all []occurrence) Entry {
 	best := bestOf(all)
-	e := Entry{Class: Follows, Kind: string(best.dev.Kind), Message: cmp.Or(name(best.dev.A), name(best.dev.B)),
-		Places: placesOf(best), Count: len(all), Values: valuesOf(all), Decisions: []Decision{}, Example: exampleOf(best)}
+	e := Entry{Class: Follows, Kind: string(best.dev.Kind),
+		Message: cmp.Or(messageKey(best.dev.A), messageKey(best.dev.B)),
+		Places:  placesOf(best), Count: len(all), Values: valuesOf(all), Decisions: []Decision{}, Example: exampleOf(best)}
 	if best.dev.Kind == replay.Instead {
-		e.Other = name(best.dev.B)
+		e.Other = messageKey(best.dev.B)
 	}
 	sections := map[string]int{}
 	for _, o := range all {
 		sections[o.a.Feature]++
-		e.seen(o.place, o.a)
+		e.addScenario(o.place, o.a)
 		for _, d := range o.decided {
-			e.decide(d)
+			e.addClause(d)
 		}
 		if !o.behind {
 			e.Class = Open
@@ -273,15 +275,15 @@ func entryOfVerdict(all []verdictOnly) Entry {
 		Section: v.failure.Section,
 		Example: Example{Scenario: v.id, Name: v.a.Name, Driver: v.driver, Diff: strings.TrimSpace(v.failure.Diff)}}
 	for _, one := range all {
-		e.seen(one.place, one.a)
-		e.decide(one.decision)
+		e.addScenario(one.place, one.a)
+		e.addClause(one.decision)
 	}
 	e.sortLists()
 	return e
 }
 
-// seen notes a scenario that shows an entry.
-func (e *Entry) seen(at place, sc *reports.Scenario) {
+// addScenario notes a scenario that shows an entry.
+func (e *Entry) addScenario(at place, sc *reports.Scenario) {
 	w := Where{ID: at.id, Name: sc.Name, Driver: at.driver}
 	if !slices.Contains(e.Scenarios, w) {
 		e.Scenarios = append(e.Scenarios, w)
@@ -291,8 +293,8 @@ func (e *Entry) seen(at place, sc *reports.Scenario) {
 	}
 }
 
-// decide notes a clause that decides an entry.
-func (e *Entry) decide(d decision) {
+// addClause notes a clause that decides an entry.
+func (e *Entry) addClause(d decision) {
 	for i := range e.Decisions {
 		if e.Decisions[i].Clause == d.failure.Clause {
 			if e.Decisions[i].Breaks != d.side {
@@ -318,7 +320,7 @@ func strength(l verdict.Level) int {
 	return cmp.Or(map[verdict.Level]int{verdict.Must: 1, verdict.Should: 2}[l], 3)
 }
 
-func strongest(e Entry) int {
+func strongestDecision(e Entry) int {
 	if len(e.Decisions) == 0 {
 		return 4
 	}

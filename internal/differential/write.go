@@ -43,19 +43,19 @@ const (
 	maxNamed = 6 // scenarios
 )
 
-// line makes a text fit one line.
-func line(s string, limit int) string {
+// oneLine makes a text fit one line.
+func oneLine(s string, limit int) string {
 	return cut.Text(transcript.Printable(strings.Join(strings.Fields(s), " ")), limit)
 }
 
 // Title describes an entry on one line.
 func (e Entry) Title() string {
-	message := line(e.Message, maxTitle)
+	message := oneLine(e.Message, maxTitle)
 	switch e.Kind {
 	case "changed":
-		return message + e.where()
+		return message + e.describePlaces()
 	case "instead":
-		return "A: " + message + ", where B: " + line(e.Other, maxTitle)
+		return "A: " + message + ", where B: " + oneLine(e.Other, maxTitle)
 	case "only-a", "only-b":
 		return "only " + strings.ToUpper(e.Kind[len("only-"):]) + ": " + message
 	case "order":
@@ -64,11 +64,11 @@ func (e Entry) Title() string {
 	return "what the targets send is the same, or differs elsewhere, but " + message + " is broken by one of them"
 }
 
-// where names the places of a change, and the values if they are always the same.
-func (e Entry) where() string {
+// describePlaces names the places of a change, and the values if they are always the same.
+func (e Entry) describePlaces() string {
 	if len(e.Places) == 1 && e.Places[0].In == "both" && len(e.Values) == 1 {
 		v := e.Values[0]
-		return " at " + line(e.Places[0].At, maxTitle) + ": A " + orNothing(v.A) + ", B " + orNothing(v.B)
+		return " at " + oneLine(e.Places[0].At, maxTitle) + ": A " + orNothing(v.A) + ", B " + orNothing(v.B)
 	}
 	var out []string
 	for _, in := range []struct{ side, text string }{{"both", " differs"}, {"a", " in A only"}, {"b", " in B only"}} {
@@ -79,7 +79,7 @@ func (e Entry) where() string {
 			}
 		}
 		if len(at) > 0 {
-			out = append(out, line(strings.Join(at, ", "), 3*maxTitle)+in.text)
+			out = append(out, oneLine(strings.Join(at, ", "), 3*maxTitle)+in.text)
 		}
 	}
 	if len(out) == 0 {
@@ -92,11 +92,11 @@ func orNothing(v string) string {
 	if v == "" {
 		return "has nothing"
 	}
-	return line(v, maxTitle)
+	return oneLine(v, maxTitle)
 }
 
-// describe formats a class for people.
-func (c Class) describe() string {
+// describeClass formats a class for people.
+func (c Class) describeClass() string {
 	switch c {
 	case Decided:
 		return "decided by a clause"
@@ -106,19 +106,19 @@ func (c Class) describe() string {
 	return "seen only behind another difference, and maybe because of it"
 }
 
-// describe says which clause decides, and against which target.
-func (d Decision) describe() string {
+// describeDecision says which clause decides, and against which target.
+func (d Decision) describeDecision() string {
 	who := strings.ToUpper(d.Breaks) + " breaks it"
 	if d.Breaks == "both" {
 		who = "each breaks it somewhere"
 	}
-	return fmt.Sprintf("%s %s (%s): %s", d.Clause, d.Level, who, line(d.Text, maxText))
+	return fmt.Sprintf("%s %s (%s): %s", d.Clause, d.Level, who, oneLine(d.Text, maxText))
 }
 
 // Summary describes on one line what was found.
 func (r *Report) Summary() string {
 	if r.Problem != "" {
-		return "not compared: " + line(r.Problem, maxText)
+		return "not compared: " + oneLine(r.Problem, maxText)
 	}
 	compared := fmt.Sprintf("%s and %s compared", words.Counted(r.Scenarios, "scenario"),
 		words.Counted(r.Compared, "message"))
@@ -142,13 +142,13 @@ func WriteText(w io.Writer, r *Report) error {
 	for _, e := range r.Entries {
 		if e.Class != class {
 			class = e.Class
-			fmt.Fprintf(&b, "\n%s\n", strings.ToUpper(class.describe()))
+			fmt.Fprintf(&b, "\n%s\n", strings.ToUpper(class.describeClass()))
 		}
-		e.text(&b)
+		e.writeText(&b)
 	}
 	b.WriteString("\n")
 	for _, why := range sortedKeys(r.NotCompared) {
-		fmt.Fprintf(&b, "%s not compared: %s\n", words.Counted(r.NotCompared[why], "scenario"), line(why, 200))
+		fmt.Fprintf(&b, "%s not compared: %s\n", words.Counted(r.NotCompared[why], "scenario"), oneLine(why, 200))
 	}
 	if r.Mapped {
 		b.WriteString("the profiles name the members of messages differently: only which messages came, and their status, " +
@@ -167,39 +167,39 @@ func WriteText(w io.Writer, r *Report) error {
 	return err
 }
 
-// text writes an entry.
-func (e Entry) text(b *strings.Builder) {
+// writeText writes an entry.
+func (e Entry) writeText(b *strings.Builder) {
 	fmt.Fprintf(b, "%3d  %s  (%d×)\n", e.Number, e.Title(), e.Count)
 	for _, d := range e.Decisions {
-		fmt.Fprintf(b, "     %s\n", d.describe())
+		fmt.Fprintf(b, "     %s\n", d.describeDecision())
 	}
 	if len(e.Decisions) == 0 {
-		fmt.Fprintf(b, "     nearest section: %s\n", line(e.Section, 100))
+		fmt.Fprintf(b, "     nearest section: %s\n", oneLine(e.Section, 100))
 	}
 	x := e.Example
-	fmt.Fprintf(b, "     %s over %s, %s", x.Scenario, x.Driver, line(x.Name, 100))
+	fmt.Fprintf(b, "     %s over %s, %s", x.Scenario, x.Driver, oneLine(x.Name, 100))
 	if more := len(e.Scenarios) - 1; more > 0 {
 		fmt.Fprintf(b, ", and %s", words.Counted(more, "more scenario"))
 	}
 	b.WriteString("\n")
 	if e.Kind == "verdict" {
-		fmt.Fprintf(b, "     expected  %s\n     observed  %s\n", line(e.Decisions[0].Expected, maxText),
-			line(e.Decisions[0].Observed, maxText))
+		fmt.Fprintf(b, "     expected  %s\n     observed  %s\n", oneLine(e.Decisions[0].Expected, maxText),
+			oneLine(e.Decisions[0].Observed, maxText))
 		return
 	}
 	if x.Act != "" {
-		fmt.Fprintf(b, "     after  %s\n", line(x.Act+" "+x.Said, maxText))
+		fmt.Fprintf(b, "     after  %s\n", oneLine(x.Act+" "+x.Said, maxText))
 	}
-	fmt.Fprintf(b, "     A  %s\n     B  %s\n", x.A.line(), x.B.line())
+	fmt.Fprintf(b, "     A  %s\n     B  %s\n", x.A.oneLine(), x.B.oneLine())
 }
 
-// line shows a message on one line.
-func (m *Message) line() string {
+// oneLine shows a message on one line.
+func (m *Message) oneLine() string {
 	switch {
 	case m == nil:
 		return "(nothing)"
 	case m.After != "" && m.Text == "":
 		return m.What
 	}
-	return line(m.What+" "+m.Text, maxText)
+	return oneLine(m.What+" "+m.Text, maxText)
 }

@@ -37,9 +37,9 @@ type difference struct {
 	why           *explanation
 }
 
-// compare compares the targets of both sides. A target that is not found by its path is searched by the last element of
-// the path, its protocol and its role, because tests move.
-func compare(before, after outcomes, explained []*explanation) *comparison {
+// compareTargets compares the targets of both sides. A target that is not found by its path is searched by the last
+// element of the path, its protocol and its role, because tests move.
+func compareTargets(before, after outcomes, explained []*explanation) *comparison {
 	c := &comparison{groups: map[string]*tally{}, clausesOld: map[string]int{}, clausesNew: map[string]int{}}
 	moved := movedTargets(before, after)
 	paired := map[string]bool{}
@@ -53,7 +53,7 @@ func compare(before, after outcomes, explained []*explanation) *comparison {
 			c.moved++
 		}
 		paired[other] = true
-		c.pair(name, before[name].places, after[other].places, explained)
+		c.pairOutcomes(name, before[name].places, after[other].places, explained)
 	}
 	for _, name := range slices.Sorted(maps.Keys(after)) {
 		if !paired[name] {
@@ -88,7 +88,7 @@ func movedTargets(before, after outcomes) map[string]string {
 	return out
 }
 
-func (c *comparison) pair(target string, before, after map[place]*seen, explained []*explanation) {
+func (c *comparison) pairOutcomes(target string, before, after map[place]*seen, explained []*explanation) {
 	group := path.Dir(target)
 	if c.groups[group] == nil {
 		c.groups[group] = &tally{}
@@ -101,7 +101,7 @@ func (c *comparison) pair(target string, before, after map[place]*seen, explaine
 	})
 	for _, p := range places {
 		if after[p] != nil {
-			c.outcome(t, difference{target: target, place: p, before: before[p], after: after[p]}, explained)
+			c.compareOutcome(t, difference{target: target, place: p, before: before[p], after: after[p]}, explained)
 		} else if p.driver == "" {
 			c.clausesOld[p.clause]++
 		}
@@ -113,14 +113,14 @@ func (c *comparison) pair(target string, before, after map[place]*seen, explaine
 	}
 }
 
-// outcome compares one place of a target.
-func (c *comparison) outcome(t *tally, d difference, explained []*explanation) {
+// compareOutcome compares one place of a target.
+func (c *comparison) compareOutcome(t *tally, d difference, explained []*explanation) {
 	if before, after := d.before.String(), d.after.String(); (before == notSelected) != (after == notSelected) {
 		t.unselected++
 		return
 	}
 	t.pairs++
-	if slices.ContainsFunc(d.before.outcomes, judged) && slices.ContainsFunc(d.after.outcomes, judged) {
+	if slices.ContainsFunc(d.before.outcomes, isJudged) && slices.ContainsFunc(d.after.outcomes, isJudged) {
 		t.judged++
 	}
 	if d.before.String() == d.after.String() && len(d.before.outcomes) == 1 {
@@ -129,7 +129,7 @@ func (c *comparison) outcome(t *tally, d difference, explained []*explanation) {
 	}
 	shared := func(outcome string) bool { return slices.Contains(d.after.outcomes, outcome) }
 	d.unsteady = slices.ContainsFunc(d.before.outcomes, shared)
-	d.why = explain(explained, d.target, d.place, d.before, d.after)
+	d.why = findExplanation(explained, d.target, d.place, d.before, d.after)
 	switch {
 	case d.unsteady:
 		t.unsteady++
@@ -141,8 +141,8 @@ func (c *comparison) outcome(t *tally, d difference, explained []*explanation) {
 	c.differences = append(c.differences, d)
 }
 
-// unexplained counts the differences that are neither explained nor unsteady.
-func (c *comparison) unexplained() int {
+// countUnexplained counts the differences that are neither explained nor unsteady.
+func (c *comparison) countUnexplained() int {
 	n := 0
 	for _, t := range c.groups {
 		n += t.different
@@ -150,8 +150,8 @@ func (c *comparison) unexplained() int {
 	return n
 }
 
-// differing lists the targets with such differences, one per line.
-func (c *comparison) differing() string {
+// differingTargets lists the targets with such differences, one per line.
+func (c *comparison) differingTargets() string {
 	var names []string
 	for _, d := range c.differences {
 		if !d.unsteady && d.why == nil {
@@ -161,7 +161,7 @@ func (c *comparison) differing() string {
 	return strings.Join(slices.Compact(names), "")
 }
 
-func (c *comparison) print(w io.Writer) {
+func (c *comparison) printComparison(w io.Writer) {
 	for _, d := range c.differences {
 		how, why := "differs ", ""
 		switch {
@@ -172,7 +172,7 @@ func (c *comparison) print(w io.Writer) {
 		}
 		fmt.Fprintf(w, "%s  %s  %s: %s -> %s%s\n", how, d.target, d.place, d.before, d.after, why)
 		if how == "differs " {
-			fmt.Fprintf(w, "    old: %s\n    new: %s\n", short(d.before.reason), short(d.after.reason))
+			fmt.Fprintf(w, "    old: %s\n    new: %s\n", firstLine(d.before.reason), firstLine(d.after.reason))
 		}
 	}
 	for _, name := range c.onlyOld {
@@ -190,7 +190,7 @@ func (c *comparison) print(w io.Writer) {
 	var sum tally
 	for _, name := range slices.Sorted(maps.Keys(c.groups)) {
 		t := c.groups[name]
-		t.print(w, name)
+		t.printTally(w, name)
 		sum.targets += t.targets
 		sum.pairs += t.pairs
 		sum.judged += t.judged
@@ -200,13 +200,13 @@ func (c *comparison) print(w io.Writer) {
 		sum.explained += t.explained
 		sum.different += t.different
 	}
-	sum.print(w, "all")
+	sum.printTally(w, "all")
 	if c.moved > 0 {
 		fmt.Fprintf(w, "%d targets were found under another name\n", c.moved)
 	}
 }
 
-func (t *tally) print(w io.Writer, name string) {
+func (t *tally) printTally(w io.Writer, name string) {
 	fmt.Fprintf(w, "%s: %d targets, %d outcomes (%d judged): %d equal, %d meant, %d unsteady, %d differ",
 		name, t.targets, t.pairs, t.judged, t.equal, t.explained, t.unsteady, t.different)
 	if t.unselected > 0 {
@@ -215,8 +215,8 @@ func (t *tally) print(w io.Writer, name string) {
 	fmt.Fprintln(w)
 }
 
-// short returns the first line of a text, cut to a length that can be read.
-func short(text string) string {
+// firstLine returns the first line of a text, cut to a length that can be read.
+func firstLine(text string) string {
 	text, _, _ = strings.Cut(text, "\n")
 	if r := []rune(text); len(r) > 160 {
 		return string(r[:160]) + "…"

@@ -57,7 +57,7 @@ func compared(t *testing.T, explained string, folders ...string) (string, bool) 
 		args = []string{"--explained", file(t, t.TempDir(), "explained", explained)}
 	}
 	var out bytes.Buffer
-	different, err := run(append(args, folders...), &out)
+	different, err := runComparison(append(args, folders...), &out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestTargets(t *testing.T) {
 	file(t, before, "matrix.json", `{"protocol": "a"}`)
 	list := filepath.Join(t.TempDir(), "targets")
 	var w bytes.Buffer
-	different, err := run([]string{"--targets", list, before, after}, &w)
+	different, err := runComparison([]string{"--targets", list, before, after}, &w)
 	if out := w.String(); err != nil || !different || strings.Count(out, "differs ") != 1 ||
 		!strings.Contains(out, "differs   bundled/a/a-relay  A-1: passed -> failed") ||
 		!strings.Contains(out, "only old  tests/TestBad/dumb\nonly new  tests/TestWorse/dumb\n") ||
@@ -191,7 +191,7 @@ func TestRefused(t *testing.T) {
 		"nothing in common": {some, other}, "what is no JSON": {some, broken},
 		"an explanation without a reason": {"--explained", short, some, some},
 	} {
-		if _, err := run(args, &bytes.Buffer{}); err == nil {
+		if _, err := runComparison(args, &bytes.Buffer{}); err == nil {
 			t.Errorf("%s is not refused", reason)
 		}
 	}

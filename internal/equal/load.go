@@ -50,8 +50,8 @@ type target struct {
 // outcomes are those of one side, by the name of the target.
 type outcomes map[string]*target
 
-// load adds the results below a folder.
-func (o outcomes) load(folder string) error {
+// loadFolder adds the results below a folder.
+func (o outcomes) loadFolder(folder string) error {
 	return filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || filepath.Ext(path) != ".json" {
 			return err
@@ -81,14 +81,14 @@ func (o outcomes) load(folder string) error {
 			if len(r.Runs) > 1 {
 				id += "/" + run.Protocol + "-" + run.Role
 			}
-			o.add(id, run, r.Selection != "")
+			o.addRun(id, run, r.Selection != "")
 		}
 		return nil
 	})
 }
 
-// add adds a run; narrowed says that it had a selection of the scenarios.
-func (o outcomes) add(name string, run reports.Run, narrowed bool) {
+// addRun adds a run; narrowed says that it had a selection of the scenarios.
+func (o outcomes) addRun(name string, run reports.Run, narrowed bool) {
 	if o[name] == nil {
 		o[name] = &target{protocol: run.Protocol, role: run.Role, places: map[place]*seen{}}
 	}
@@ -123,8 +123,8 @@ func (o outcomes) add(name string, run reports.Run, narrowed bool) {
 	}
 }
 
-// judged reports whether an outcome says something about the target.
-func judged(outcome string) bool {
+// isJudged reports whether an outcome says something about the target.
+func isJudged(outcome string) bool {
 	switch verdict.Outcome(outcome) {
 	case verdict.Passed, verdict.Failed, verdict.Warned:
 		return true
@@ -169,8 +169,8 @@ func loadExplained(path string) ([]*explanation, error) {
 	return all, lines.Err()
 }
 
-// explain finds the explanation of a difference, and nil if there is none.
-func explain(all []*explanation, target string, p place, before, after *seen) *explanation {
+// findExplanation finds the explanation of a difference, and nil if there is none.
+func findExplanation(all []*explanation, target string, p place, before, after *seen) *explanation {
 	for _, e := range all {
 		if e.fields[0].MatchString(target) && e.fields[1].MatchString(p.clause) &&
 			e.fields[2].MatchString(before.String()) && e.fields[3].MatchString(after.String()) {

@@ -19,7 +19,7 @@ import (
 )
 
 func main() {
-	different, err := run(os.Args[1:], os.Stdout)
+	different, err := runComparison(os.Args[1:], os.Stdout)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 	case err != nil:
@@ -30,8 +30,8 @@ func main() {
 	}
 }
 
-// run compares, and reports whether there is a difference that is not explained.
-func run(args []string, out io.Writer) (bool, error) {
+// runComparison compares, and reports whether there is a difference that is not explained.
+func runComparison(args []string, out io.Writer) (bool, error) {
 	flags := flag.NewFlagSet("equal", flag.ContinueOnError)
 	list := flags.String("explained", "", "`FILE` with the differences that are meant, one per line: "+
 		"TARGET CLAUSE OLD NEW WHY, where * stands for any text")
@@ -48,24 +48,24 @@ func run(args []string, out io.Writer) (bool, error) {
 	}
 	before, after := outcomes{}, outcomes{}
 	for i := 0; i < flags.NArg(); i += 2 {
-		if err := errors.Join(before.load(flags.Arg(i)), after.load(flags.Arg(i+1))); err != nil {
+		if err := errors.Join(before.loadFolder(flags.Arg(i)), after.loadFolder(flags.Arg(i+1))); err != nil {
 			return false, err
 		}
 	}
-	c := compare(before, after, explained)
+	c := compareTargets(before, after, explained)
 	if c.targets == 0 {
 		return false, errors.New("no target has results in both folders")
 	}
-	c.print(out)
+	c.printComparison(out)
 	for _, e := range explained {
 		if e.used == 0 {
 			fmt.Fprintf(out, "line %d of %s explains nothing\n", e.line, *list)
 		}
 	}
 	if *targets != "" {
-		if err := os.WriteFile(*targets, []byte(c.differing()), 0o644); err != nil {
+		if err := os.WriteFile(*targets, []byte(c.differingTargets()), 0o644); err != nil {
 			return false, fmt.Errorf("write the targets that differ: %w", err)
 		}
 	}
-	return c.unexplained() > 0, nil
+	return c.countUnexplained() > 0, nil
 }

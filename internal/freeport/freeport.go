@@ -45,7 +45,7 @@ type Port struct {
 func Lend() (*Port, error) {
 	for range tries {
 		p := &Port{Number: first + int(next.Add(1)%count)}
-		if p.take() {
+		if p.takePort() {
 			return p, nil
 		}
 	}
@@ -56,15 +56,15 @@ func Lend() (*Port, error) {
 	return &Port{Number: l.Addr().(*net.TCPAddr).Port}, l.Close()
 }
 
-// take reports whether the port is free and has been lent. If UDP is unavailable, the port is lent without a mark.
-func (p *Port) take() bool {
+// takePort reports whether the port is free and has been lent. If UDP is unavailable, the port is lent without a mark.
+func (p *Port) takePort() bool {
 	lent, err := net.ListenPacket("udp4", at(p.Number+count))
 	if err == nil {
 		p.lent = lent
 	} else if errors.Is(err, syscall.EADDRINUSE) {
 		return false
 	}
-	if !vacant(p.Number) {
+	if !isVacant(p.Number) {
 		p.Release()
 		return false
 	}

@@ -13,7 +13,7 @@ import (
 func TestMain(m *testing.M) {
 	if n, err := strconv.Atoi(os.Getenv("TAKE")); err == nil {
 		p := Port{Number: n}
-		if !p.take() {
+		if !p.takePort() {
 			os.Exit(1)
 		}
 		os.Exit(0)
@@ -89,7 +89,7 @@ func TestTaken(t *testing.T) {
 	p.Release()
 	for range 2 {
 		again := Port{Number: p.Number}
-		if again.take() {
+		if again.takePort() {
 			t.Fatalf("%s is lent, and %s listens there", again.Addr(), l.Addr())
 		}
 		if again.lent == nil {

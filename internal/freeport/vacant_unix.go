@@ -4,10 +4,10 @@ package freeport
 
 import "syscall"
 
-// vacant reports whether nothing listens on a port. It binds the port without listening, and prevents child processes
+// isVacant reports whether nothing listens on a port. It binds the port without listening, and prevents child processes
 // from starting meanwhile: a child would hold a copy of the socket for a moment, and the port would be in use when its
 // borrower listens.
-func vacant(port int) bool {
+func isVacant(port int) bool {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)

@@ -19,9 +19,9 @@ const Patience = 20 * time.Second
 
 // Read returns the content of a file. It fails if that is longer than max bytes, or if no bytes arrive for Patience.
 // Errors are *fs.PathError.
-func Read(name string, max int64) ([]byte, error) { return read(name, max, Patience) }
+func Read(name string, max int64) ([]byte, error) { return readFile(name, max, Patience) }
 
-func read(name string, max int64, patience time.Duration) ([]byte, error) {
+func readFile(name string, max int64, patience time.Duration) ([]byte, error) {
 	came := make(chan struct{}, 1)
 	type result struct {
 		bytes []byte
@@ -29,7 +29,7 @@ func read(name string, max int64, patience time.Duration) ([]byte, error) {
 	}
 	over := make(chan result, 1)
 	go func() { // it may outlive the call while it waits
-		b, err := all(name, max, came)
+		b, err := readAll(name, max, came)
 		over <- result{b, err}
 	}()
 	for {
@@ -42,19 +42,19 @@ func read(name string, max int64, patience time.Duration) ([]byte, error) {
 		case <-came:
 			stop()
 		case <-quiet:
-			return nil, silent("read", name, patience)
+			return nil, isSilent("read", name, patience)
 		}
 	}
 }
 
-func silent(op, name string, patience time.Duration) error {
+func isSilent(op, name string, patience time.Duration) error {
 	return &fs.PathError{Op: op, Path: name, Err: fmt.Errorf("nothing came from it within %s (%w)", patience, errPipe)}
 }
 
 var errPipe = errors.New("is it a pipe to which nobody writes?")
 
-// all reads a file, and signals each piece.
-func all(name string, max int64, came chan<- struct{}) ([]byte, error) {
+// readAll reads a file, and signals each piece.
+func readAll(name string, max int64, came chan<- struct{}) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
@@ -81,9 +81,11 @@ func all(name string, max int64, came chan<- struct{}) ([]byte, error) {
 
 // Open opens a file of any length for reading. It fails if a pipe has no writer for Patience, or when ctx ends; reads
 // fail once ctx has ended. The caller must close the file.
-func Open(ctx context.Context, name string) (io.ReadCloser, error) { return open(ctx, name, Patience) }
+func Open(ctx context.Context, name string) (io.ReadCloser, error) {
+	return openFile(ctx, name, Patience)
+}
 
-func open(ctx context.Context, name string, patience time.Duration) (io.ReadCloser, error) {
+func openFile(ctx context.Context, name string, patience time.Duration) (io.ReadCloser, error) {
 	type result struct {
 		f   *os.File
 		err error
@@ -110,7 +112,7 @@ func open(ctx context.Context, name string, patience time.Duration) (io.ReadClos
 		}
 		return &file{ctx: ctx, f: r.f, stop: context.AfterFunc(ctx, func() { _ = r.f.Close() })}, nil
 	case <-quiet:
-		return nil, silent("open", name, patience)
+		return nil, isSilent("open", name, patience)
 	case <-ctx.Done():
 		return nil, &fs.PathError{Op: "open", Path: name, Err: context.Cause(ctx)}
 	}

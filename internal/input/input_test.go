@@ -76,7 +76,7 @@ func TestRead(t *testing.T) {
 		{filepath.Join(t.TempDir(), "none"), "no such file"},
 	} {
 		var path *fs.PathError
-		if b, err := read(c.name, 9, short); b != nil || !errors.As(err, &path) ||
+		if b, err := readFile(c.name, 9, short); b != nil || !errors.As(err, &path) ||
 			!strings.Contains(err.Error(), c.name+": "+c.want) {
 			t.Errorf("%s: %q, %v", c.name, b, err)
 		}
@@ -94,7 +94,7 @@ func TestOpen(t *testing.T) {
 	if err := in.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := open(t.Context(), fifo(t), time.Millisecond); !errors.Is(err, errPipe) {
+	if _, err := openFile(t.Context(), fifo(t), time.Millisecond); !errors.Is(err, errPipe) {
 		t.Errorf("a pipe without a writer: %v", err)
 	}
 	if _, err := Open(t.Context(), filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {

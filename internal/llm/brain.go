@@ -63,43 +63,43 @@ func NewUnrecorded() *Brain {
 // the first error of emit, unwrapped. Request fields that the brain sets are ignored.
 func (b *Brain) Answer(ctx context.Context, r Request, emit func(Part) error) error {
 	t := turnOf(r.Messages)
-	b.journal.add(r, nonces(t.directives))
-	return t.answer(&voice{ctx: ctx, emit: emit, gates: b.gates})
+	b.journal.addRequest(r, nonceList(t.directives))
+	return t.runDirectives(&voice{ctx: ctx, emit: emit, gates: b.gates})
 }
 
 // Release frees every request held for the nonce, now and later, until Forget.
-func (b *Brain) Release(nonce string) { b.gates.release(nonce) }
+func (b *Brain) Release(nonce string) { b.gates.releaseNonce(nonce) }
 
 // Abandoned waits until the requests whose answers are held for a nonce have been given up by whoever made them. It
 // reports false if ctx ends first, or if the nonce has been released.
 func (b *Brain) Abandoned(ctx context.Context, nonce string) bool {
-	return b.gates.abandoned(ctx, nonce)
+	return b.gates.awaitAbandoned(ctx, nonce)
 }
 
 // Forget drops everything kept for a nonce: its release, and its requests except those whose last user text carries
 // another nonce that is not forgotten yet. A request held for the nonce is released; later ones are held again.
 func (b *Brain) Forget(nonce string) {
-	b.gates.forget(nonce)
-	b.journal.forget(nonce)
+	b.gates.forgetNonce(nonce)
+	b.journal.forgetNonce(nonce)
 }
 
 // Requests returns copies of the recorded requests whose last user text carries a directive with the nonce, oldest
 // first.
 func (b *Brain) Requests(nonce string) []Request {
-	found, _ := b.journal.of(nonce)
+	found, _ := b.journal.requestsOf(nonce)
 	return requests(found)
 }
 
 // Await returns the result of Requests as soon as it has at least n. If the context ends first, it returns those
 // present, and an error that wraps the context's.
 func (b *Brain) Await(ctx context.Context, nonce string, n int) ([]Request, error) {
-	return b.journal.await(ctx, nonce, n)
+	return b.journal.awaitRequests(ctx, nonce, n)
 }
 
 // Find returns copies of the recorded requests that match, oldest first. Match must not change its argument; it may
 // call the brain.
 func (b *Brain) Find(match func(Request) bool) []Request {
-	found, _ := b.journal.since(0)
+	found, _ := b.journal.requestsSince(0)
 	return requests(filter(found, match))
 }
 
@@ -131,9 +131,9 @@ func newGates(limit int) *gates {
 	return &gates{limit: limit, held: map[string]*gate{}, released: map[string]*list.Element{}}
 }
 
-// wait returns when the nonce is released or forgotten, or with the context's error if that ends first.
-func (g *gates) wait(ctx context.Context, nonce string) error {
-	h := g.enter(nonce)
+// awaitRelease returns when the nonce is released or forgotten, or with the context's error if that ends first.
+func (g *gates) awaitRelease(ctx context.Context, nonce string) error {
+	h := g.enterGate(nonce)
 	if h == nil {
 		return nil
 	}
@@ -141,13 +141,13 @@ func (g *gates) wait(ctx context.Context, nonce string) error {
 	case <-h.open:
 		return nil
 	case <-ctx.Done():
-		g.leave(nonce, h)
+		g.leaveGate(nonce, h)
 		return ctx.Err()
 	}
 }
 
-// enter returns the gate to wait at; nil if the nonce has been released.
-func (g *gates) enter(nonce string) *gate {
+// enterGate returns the gate to wait at; nil if the nonce has been released.
+func (g *gates) enterGate(nonce string) *gate {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.released[nonce] != nil {
@@ -162,7 +162,7 @@ func (g *gates) enter(nonce string) *gate {
 	return h
 }
 
-func (g *gates) leave(nonce string, h *gate) {
+func (g *gates) leaveGate(nonce string, h *gate) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	h.waiters--
@@ -172,8 +172,8 @@ func (g *gates) leave(nonce string, h *gate) {
 	}
 }
 
-// abandoned waits until no answer of a nonce is held, and reports whether all have gone without a release.
-func (g *gates) abandoned(ctx context.Context, nonce string) bool {
+// awaitAbandoned waits until no answer of a nonce is held, and reports whether all have gone without a release.
+func (g *gates) awaitAbandoned(ctx context.Context, nonce string) bool {
 	g.mu.Lock()
 	h, released := g.held[nonce], g.released[nonce] != nil
 	g.mu.Unlock()
@@ -189,10 +189,10 @@ func (g *gates) abandoned(ctx context.Context, nonce string) bool {
 	return false
 }
 
-func (g *gates) release(nonce string) {
+func (g *gates) releaseNonce(nonce string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.open(nonce)
+	g.openGate(nonce)
 	if g.released[nonce] != nil {
 		return
 	}
@@ -202,19 +202,19 @@ func (g *gates) release(nonce string) {
 	}
 }
 
-// forget opens the gate of a nonce and forgets its release, so that a later hold waits again.
-func (g *gates) forget(nonce string) {
+// forgetNonce opens the gate of a nonce and forgets its release, so that a later hold waits again.
+func (g *gates) forgetNonce(nonce string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.open(nonce)
+	g.openGate(nonce)
 	if mark := g.released[nonce]; mark != nil {
 		g.order.Remove(mark)
 		delete(g.released, nonce)
 	}
 }
 
-// open frees the current waiters. The caller holds the lock.
-func (g *gates) open(nonce string) {
+// openGate frees the current waiters. The caller holds the lock.
+func (g *gates) openGate(nonce string) {
 	if h := g.held[nonce]; h != nil {
 		close(h.open)
 		delete(g.held, nonce)
@@ -231,10 +231,10 @@ type voice struct {
 	newLine bool // the next text starts a line
 }
 
-// line makes the next text start a new line, unless it is the first.
-func (v *voice) line() { v.newLine = v.spoken }
+// startLine makes the next text start a new line, unless it is the first.
+func (v *voice) startLine() { v.newLine = v.spoken }
 
-func (v *voice) say(text string) error {
+func (v *voice) emitText(text string) error {
 	if err := v.ctx.Err(); err != nil {
 		return err
 	}
@@ -245,16 +245,16 @@ func (v *voice) say(text string) error {
 	return v.emit(Part{Text: text})
 }
 
-// call emits a tool call. Its id is unique across brains, because a target may keep it longer than this one exists.
-func (v *voice) call(name, args string) error {
+// emitCall emits a tool call. Its id is unique across brains, because a target may keep it longer than this one exists.
+func (v *voice) emitCall(name, args string) error {
 	if err := v.ctx.Err(); err != nil {
 		return err
 	}
 	return v.emit(Part{Call: &ToolCall{ID: "call_" + rand.Text(), Name: name, Arguments: args}})
 }
 
-func (v *voice) hold(d Directive) error {
-	if err := v.say("holding " + d.Nonce); err != nil {
+func (v *voice) holdAnswer(d Directive) error {
+	if err := v.emitText("holding " + d.Nonce); err != nil {
 		return err
 	}
 	ctx, cancel := v.ctx, context.CancelFunc(func() {})
@@ -262,23 +262,23 @@ func (v *voice) hold(d Directive) error {
 		ctx, cancel = context.WithTimeout(v.ctx, d.For)
 	}
 	defer cancel()
-	if err := v.gates.wait(ctx, d.Nonce); err != nil && (d.For == 0 || v.ctx.Err() != nil) {
+	if err := v.gates.awaitRelease(ctx, d.Nonce); err != nil && (d.For == 0 || v.ctx.Err() != nil) {
 		return err
 	}
-	return v.say("\nreleased " + d.Nonce)
+	return v.emitText("\nreleased " + d.Nonce)
 }
 
-func (v *voice) stream(nonce string, n int) error {
+func (v *voice) streamPieces(nonce string, n int) error {
 	of := "/" + strconv.Itoa(n) + " "
 	for i := range n {
-		if err := v.say("stream " + nonce + " " + strconv.Itoa(i+1) + of); err != nil {
+		if err := v.emitText("stream " + nonce + " " + strconv.Itoa(i+1) + of); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (v *voice) fail(d Directive) error {
+func (v *voice) failAnswer(d Directive) error {
 	if err := v.ctx.Err(); err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func Directives(text string) []Directive {
 		if start < 0 {
 			return found
 		}
-		if d, rest, ok := parse(text[start+2:]); ok {
+		if d, rest, ok := parseDirective(text[start+2:]); ok {
 			found = append(found, d)
 			text = rest
 			continue
@@ -58,10 +58,10 @@ func Directives(text string) []Directive {
 	}
 }
 
-// parse reads a directive after its opening brackets, and returns the text after the closing ones.
-func parse(text string) (d Directive, rest string, ok bool) {
-	kind, text := word(text)
-	nonce, text := word(text)
+// parseDirective reads a directive after its opening brackets, and returns the text after the closing ones.
+func parseDirective(text string) (d Directive, rest string, ok bool) {
+	kind, text := readWord(text)
+	nonce, text := readWord(text)
 	if nonce == "" || len(nonce) > MaxNonce {
 		return d, "", false
 	}
@@ -70,13 +70,13 @@ func parse(text string) (d Directive, rest string, ok bool) {
 	case KindEcho, KindRecall:
 		ok = true
 	case KindHold:
-		d.For, text, ok = duration(text)
+		d.For, text, ok = readDuration(text)
 	case KindStream:
-		d.Count, text, ok = number(text, 1, 0, MaxParts)
+		d.Count, text, ok = readNumber(text, 1, 0, MaxParts)
 	case KindFail:
-		d.Status, text, ok = number(text, 500, 400, 599)
+		d.Status, text, ok = readNumber(text, 500, 400, 599)
 	case KindTool:
-		d.Name, d.Args, text, ok = call(text)
+		d.Name, d.Args, text, ok = readCall(text)
 	}
 	if !ok {
 		return d, "", false
@@ -85,8 +85,8 @@ func parse(text string) (d Directive, rest string, ok bool) {
 	return d, rest, ok
 }
 
-// word reads up to a blank or a square bracket.
-func word(text string) (w, rest string) {
+// readWord reads up to a blank or a square bracket.
+func readWord(text string) (w, rest string) {
 	text = skipBlanks(text)
 	end := strings.IndexFunc(text, func(c rune) bool { return c == '[' || c == ']' || unicode.IsSpace(c) })
 	if end < 0 {
@@ -95,9 +95,9 @@ func word(text string) (w, rest string) {
 	return text[:end], text[end:]
 }
 
-// number reads an optional decimal number between low and high.
-func number(text string, absent, low, high int) (n int, rest string, ok bool) {
-	w, rest := word(text)
+// readNumber reads an optional decimal number between low and high.
+func readNumber(text string, absent, low, high int) (n int, rest string, ok bool) {
+	w, rest := readWord(text)
 	if w == "" {
 		return absent, rest, true
 	}
@@ -105,9 +105,9 @@ func number(text string, absent, low, high int) (n int, rest string, ok bool) {
 	return n, rest, err == nil && low <= n && n <= high
 }
 
-// duration reads an optional time, such as 2s.
-func duration(text string) (d time.Duration, rest string, ok bool) {
-	w, rest := word(text)
+// readDuration reads an optional time, such as 2s.
+func readDuration(text string) (d time.Duration, rest string, ok bool) {
+	w, rest := readWord(text)
 	if w == "" {
 		return 0, rest, true
 	}
@@ -124,11 +124,11 @@ func Malformed(text string) (found []string) {
 			return found
 		}
 		text = text[start:]
-		if _, rest, ok := parse(text[2:]); ok {
+		if _, rest, ok := parseDirective(text[2:]); ok {
 			text = rest
 			continue
 		}
-		kind, _ := word(text[2:])
+		kind, _ := readWord(text[2:])
 		end := strings.Index(text, "]]")
 		if end > 0 && kind != "" && !strings.ContainsFunc(kind, func(c rune) bool { return !unicode.IsLetter(c) }) {
 			found = append(found, strings.ToValidUTF8(text[:min(end+2, 80)], ""))
@@ -137,8 +137,8 @@ func Malformed(text string) (found []string) {
 	}
 }
 
-// call reads the name of a tool and, optionally, its arguments.
-func call(text string) (name, args, rest string, ok bool) {
+// readCall reads the name of a tool and, optionally, its arguments.
+func readCall(text string) (name, args, rest string, ok bool) {
 	text = skipBlanks(text)
 	end := strings.IndexFunc(text, func(c rune) bool { return strings.ContainsRune("[]{", c) || unicode.IsSpace(c) })
 	if end <= 0 {
@@ -159,8 +159,8 @@ func call(text string) (name, args, rest string, ok bool) {
 
 func skipBlanks(text string) string { return strings.TrimLeftFunc(text, unicode.IsSpace) }
 
-// nonces returns the nonces of directives, each once, in order of their first appearance.
-func nonces(directives []Directive) []string {
+// nonceList returns the nonces of directives, each once, in order of their first appearance.
+func nonceList(directives []Directive) []string {
 	var found []string
 	seen := make(map[string]bool, len(directives))
 	for _, d := range directives {

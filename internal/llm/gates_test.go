@@ -121,14 +121,14 @@ func TestHold(t *testing.T) {
 func TestGatesAreBounded(t *testing.T) {
 	g := newGates(10)
 	for i := range 100 {
-		g.release(strconv.Itoa(i))
+		g.releaseNonce(strconv.Itoa(i))
 	}
 	if len(g.released) != 10 || g.order.Len() != 10 || g.released["99"] == nil || g.released["89"] != nil {
 		t.Errorf("%d marks, %d in order; want the last 10", len(g.released), g.order.Len())
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := g.wait(ctx, "0"); err == nil || len(g.held) != 0 {
+	if err := g.awaitRelease(ctx, "0"); err == nil || len(g.held) != 0 {
 		t.Errorf("wait: %v, %d gates; want an error and none", err, len(g.held))
 	}
 }

@@ -43,13 +43,13 @@ func newJournal(maxRequests, maxBytes int) *journal {
 	return &journal{maxRequests: maxRequests, maxBytes: maxBytes, byNonce: map[string][]*record{}}
 }
 
-// add records a request under the nonces of its last user text.
-func (j *journal) add(r Request, nonces []string) {
+// addRequest records a request under the nonces of its last user text.
+func (j *journal) addRequest(r Request, nonces []string) {
 	if j.maxRequests == 0 {
 		return
 	}
-	r = clipped(r)
-	e := &record{request: r, weight: weight(r, nonces), nonces: nonces}
+	r = clipRequest(r)
+	e := &record{request: r, weight: requestSize(r, nonces), nonces: nonces}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.seq++
@@ -60,7 +60,7 @@ func (j *journal) add(r Request, nonces []string) {
 		j.byNonce[n] = append(j.byNonce[n], e)
 	}
 	for j.all.Len() > j.maxRequests || j.bytes > j.maxBytes && j.all.Len() > 1 {
-		j.drop(j.all.Front().Value.(*record))
+		j.dropRecord(j.all.Front().Value.(*record))
 	}
 	if j.changed != nil {
 		close(j.changed)
@@ -68,12 +68,12 @@ func (j *journal) add(r Request, nonces []string) {
 	}
 }
 
-// drop removes a record. The caller holds the lock.
-func (j *journal) drop(e *record) {
+// dropRecord removes a record. The caller holds the lock.
+func (j *journal) dropRecord(e *record) {
 	j.all.Remove(e.place)
 	j.bytes -= e.weight
 	for _, n := range e.nonces {
-		if rest := without(j.byNonce[n], e); len(rest) > 0 {
+		if rest := withoutRecord(j.byNonce[n], e); len(rest) > 0 {
 			j.byNonce[n] = rest
 		} else {
 			delete(j.byNonce, n)
@@ -81,8 +81,9 @@ func (j *journal) drop(e *record) {
 	}
 }
 
-// without removes a record from a list. Removing the first one, as happens when the journal is full, moves no others.
-func without(list []*record, e *record) []*record {
+// withoutRecord removes a record from a list. Removing the first one, as happens when the journal is full, moves no
+// others.
+func withoutRecord(list []*record, e *record) []*record {
 	i := slices.Index(list, e)
 	if i == 0 {
 		list[0] = nil
@@ -91,8 +92,8 @@ func without(list []*record, e *record) []*record {
 	return slices.Delete(list, i, i+1)
 }
 
-// forget drops the requests of a nonce, except those that also carry another one.
-func (j *journal) forget(nonce string) {
+// forgetNonce drops the requests of a nonce, except those that also carry another one.
+func (j *journal) forgetNonce(nonce string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	all := j.byNonce[nonce]
@@ -100,21 +101,21 @@ func (j *journal) forget(nonce string) {
 	for _, e := range all {
 		e.nonces = slices.DeleteFunc(e.nonces, func(n string) bool { return n == nonce })
 		if len(e.nonces) == 0 {
-			j.drop(e)
+			j.dropRecord(e)
 		}
 	}
 }
 
-// of returns the requests of a nonce, and a channel that closes when the next request of any nonce is recorded.
-func (j *journal) of(nonce string) ([]*record, <-chan struct{}) {
+// requestsOf returns the requests of a nonce, and a channel that closes when the next request of any nonce is recorded.
+func (j *journal) requestsOf(nonce string) ([]*record, <-chan struct{}) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return slices.Clone(j.byNonce[nonce]), j.next()
+	return slices.Clone(j.byNonce[nonce]), j.nextRecord()
 }
 
-// since returns the requests after a sequence number, oldest first, and a channel that closes when the next is
+// requestsSince returns the requests after a sequence number, oldest first, and a channel that closes when the next is
 // recorded.
-func (j *journal) since(seq int) ([]*record, <-chan struct{}) {
+func (j *journal) requestsSince(seq int) ([]*record, <-chan struct{}) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	var found []*record
@@ -122,21 +123,21 @@ func (j *journal) since(seq int) ([]*record, <-chan struct{}) {
 		found = append(found, p.Value.(*record))
 	}
 	slices.Reverse(found)
-	return found, j.next()
+	return found, j.nextRecord()
 }
 
-// next returns the channel that the next record closes. The caller holds the lock.
-func (j *journal) next() <-chan struct{} {
+// nextRecord returns the channel that the next record closes. The caller holds the lock.
+func (j *journal) nextRecord() <-chan struct{} {
 	if j.changed == nil {
 		j.changed = make(chan struct{})
 	}
 	return j.changed
 }
 
-// await returns the requests of a nonce as soon as there are n.
-func (j *journal) await(ctx context.Context, nonce string, n int) ([]Request, error) {
+// awaitRequests returns the requests of a nonce as soon as there are n.
+func (j *journal) awaitRequests(ctx context.Context, nonce string, n int) ([]Request, error) {
 	for {
-		found, changed := j.of(nonce)
+		found, changed := j.requestsOf(nonce)
 		if len(found) >= n {
 			return requests(found), nil
 		}
@@ -153,7 +154,7 @@ func (j *journal) awaitMatch(ctx context.Context, n int, match func(Request) boo
 	var matching []*record
 	seen := 0
 	for {
-		found, changed := j.since(seen)
+		found, changed := j.requestsSince(seen)
 		if len(found) > 0 {
 			seen = found[len(found)-1].request.Seq
 		}
@@ -176,7 +177,7 @@ func filter(records []*record, match func(Request) bool) []*record {
 func requests(records []*record) []Request {
 	var found []Request
 	for _, e := range records {
-		found = append(found, copied(e.request))
+		found = append(found, copyRequest(e.request))
 	}
 	return found
 }

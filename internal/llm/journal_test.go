@@ -37,7 +37,7 @@ func TestRequestIsRecorded(t *testing.T) {
 		Messages: []Message{user("[[fail a]]"), {Role: RoleAssistant,
 			Calls: []ToolCall{{ID: "1", Name: "ls", Arguments: "{}"}}}, result("1")},
 	}
-	want := copied(r)
+	want := copyRequest(r)
 	if err := b.Answer(t.Context(), r, func(Part) error { return nil }); err == nil {
 		t.Fatal("no failure")
 	}
@@ -156,12 +156,12 @@ func TestBytesOfRecordAreBounded(t *testing.T) {
 	const limit = 10_000
 	j := newJournal(1000, limit)
 	for range 100 {
-		j.add(Request{System: strings.Repeat("s", 1000)}, []string{"a", "b"})
+		j.addRequest(Request{System: strings.Repeat("s", 1000)}, []string{"a", "b"})
 	}
 	if n := len(j.byNonce["a"]); n != j.all.Len() || n == 0 || n > limit/1000 || j.bytes > limit {
 		t.Errorf("%d of %d requests, %d bytes; want at most %d bytes", n, j.all.Len(), j.bytes, limit)
 	}
-	j.add(Request{System: strings.Repeat("s", 2*limit)}, nil)
+	j.addRequest(Request{System: strings.Repeat("s", 2*limit)}, nil)
 	if j.all.Len() != 1 || len(j.byNonce) != 0 {
 		t.Errorf("%d requests; want the newest, even if it is too large", j.all.Len())
 	}
@@ -183,7 +183,7 @@ func TestTextsAreClipped(t *testing.T) {
 		!strings.HasSuffix(text, " …[clipped from 131082 bytes]") {
 		t.Errorf("%d bytes, ending %q", len(text), text[len(text)-40:])
 	}
-	if short := strings.Repeat("x", MaxText); clip(short) != short {
+	if short := strings.Repeat("x", MaxText); clipText(short) != short {
 		t.Error("a text of MaxText bytes is clipped")
 	}
 }

@@ -19,22 +19,22 @@ type turn struct {
 }
 
 func turnOf(messages []Message) turn {
-	i := spoken(messages)
+	i := askingText(messages)
 	if i < 0 {
 		return turn{}
 	}
 	return turn{
 		text:       messages[i].Text,
-		directives: latest(messages[i].Text),
-		answered:   results(messages[i+1:]),
+		directives: latestDirectives(messages[i].Text),
+		answered:   countResults(messages[i+1:]),
 		earlier:    messages[:i],
 	}
 }
 
-// spoken returns the index of the user text that asks for the answer: after the last answer in words, the last text
+// askingText returns the index of the user text that asks for the answer: after the last answer in words, the last text
 // with a directive, because a target may append reminders of its own; without a directive, the last text; -1 if there
 // is none.
-func spoken(messages []Message) int {
+func askingText(messages []Message) int {
 	last := -1
 	for i := len(messages) - 1; i >= 0; i-- {
 		m := messages[i]
@@ -54,13 +54,13 @@ func spoken(messages []Message) int {
 	return last
 }
 
-// latest returns the directives of a text. Directives of other nonces in lines before the last line with directives
-// are left out: a target may join the text of an aborted turn and that of the next one into one message.
-func latest(text string) []Directive {
+// latestDirectives returns the directives of a text. Directives of other nonces in lines before the last line with
+// directives are left out: a target may join the text of an aborted turn and that of the next one into one message.
+func latestDirectives(text string) []Directive {
 	all := Directives(text)
 	lines := strings.Split(text, "\n")
 	for i := len(lines) - 1; i > 0; i-- {
-		own := nonces(Directives(lines[i]))
+		own := nonceList(Directives(lines[i]))
 		if len(own) == 0 {
 			continue
 		}
@@ -71,8 +71,9 @@ func latest(text string) []Directive {
 
 func isUserText(m Message) bool { return m.Role == RoleUser && m.Text != "" }
 
-// results counts the answered calls rather than the messages: a target may split the result of one call over several.
-func results(messages []Message) int {
+// countResults counts the answered calls rather than the messages: a target may split the result of one call over
+// several.
+func countResults(messages []Message) int {
 	calls := map[string]bool{}
 	for _, m := range messages {
 		if m.Role == RoleTool {
@@ -82,8 +83,8 @@ func results(messages []Message) int {
 	return len(calls)
 }
 
-// resume returns the last answered tool directive, nil if there is none, and the remaining directives.
-func (t turn) resume() (last *Directive, rest []Directive) {
+// resumeAfterTools returns the last answered tool directive, nil if there is none, and the remaining directives.
+func (t turn) resumeAfterTools() (last *Directive, rest []Directive) {
 	rest, left := t.directives, t.answered
 	for i := range t.directives {
 		if left == 0 {
@@ -97,19 +98,19 @@ func (t turn) resume() (last *Directive, rest []Directive) {
 	return last, rest
 }
 
-// answer carries out the directives.
-func (t turn) answer(v *voice) error {
+// runDirectives carries out the directives.
+func (t turn) runDirectives(v *voice) error {
 	if len(t.directives) == 0 {
-		return v.say("ok")
+		return v.emitText("ok")
 	}
-	last, rest := t.resume()
+	last, rest := t.resumeAfterTools()
 	if last != nil && (len(rest) == 0 || rest[0].Kind != KindFail) {
-		if err := v.say("tool " + last.Nonce + " answered"); err != nil {
+		if err := v.emitText("tool " + last.Nonce + " answered"); err != nil {
 			return err
 		}
 	}
 	for _, d := range rest {
-		v.line()
+		v.startLine()
 		if err := t.carryOut(v, d); err != nil || d.Kind == KindTool {
 			return err
 		}
@@ -120,34 +121,34 @@ func (t turn) answer(v *voice) error {
 func (t turn) carryOut(v *voice, d Directive) error {
 	switch d.Kind {
 	case KindHold:
-		return v.hold(d)
+		return v.holdAnswer(d)
 	case KindStream:
-		return v.stream(d.Nonce, d.Count)
+		return v.streamPieces(d.Nonce, d.Count)
 	case KindTool:
-		return v.call(d.Name, d.Args)
+		return v.emitCall(d.Name, d.Args)
 	case KindFail:
-		return v.fail(d)
+		return v.failAnswer(d)
 	case KindEcho:
-		return v.say(t.text)
+		return v.emitText(t.text)
 	default:
-		return v.say(t.recall())
+		return v.emitText(t.recallNonces())
 	}
 }
 
-// recall names the nonces of the earlier turns.
-func (t turn) recall() string {
+// recallNonces names the nonces of the earlier turns.
+func (t turn) recallNonces() string {
 	var found []string
 	for _, m := range t.earlier {
 		if isUserText(m) {
-			found = append(found, nonces(Directives(m.Text))...)
+			found = append(found, nonceList(Directives(m.Text))...)
 		}
 	}
 	return strings.TrimLeft(fmt.Sprintf("%s (%d)", strings.Join(found, " "), len(found)), " ")
 }
 
-// clip returns a text of at most MaxText bytes. A longer one is cut between characters and ends in a note about the
+// clipText returns a text of at most MaxText bytes. A longer one is cut between characters and ends in a note about the
 // cut.
-func clip(text string) string {
+func clipText(text string) string {
 	if len(text) <= MaxText {
 		return text
 	}
@@ -159,27 +160,27 @@ func clip(text string) string {
 	return text[:end] + note
 }
 
-// clipped returns a deep copy of the request with its texts clipped.
-func clipped(r Request) Request {
-	r = copied(r)
+// clipRequest returns a deep copy of the request with its texts clipped.
+func clipRequest(r Request) Request {
+	r = copyRequest(r)
 	for _, s := range []*string{&r.API, &r.Model, &r.System} {
-		*s = clip(*s)
+		*s = clipText(*s)
 	}
 	for i := range r.Tools {
-		r.Tools[i] = clip(r.Tools[i])
+		r.Tools[i] = clipText(r.Tools[i])
 	}
 	for i := range r.Messages {
 		m := &r.Messages[i]
-		m.Role, m.Text, m.ResultOf = clip(m.Role), clip(m.Text), clip(m.ResultOf)
+		m.Role, m.Text, m.ResultOf = clipText(m.Role), clipText(m.Text), clipText(m.ResultOf)
 		for j := range m.Calls {
 			c := &m.Calls[j]
-			c.ID, c.Name, c.Arguments = clip(c.ID), clip(c.Name), clip(c.Arguments)
+			c.ID, c.Name, c.Arguments = clipText(c.ID), clipText(c.Name), clipText(c.Arguments)
 		}
 	}
 	return r
 }
 
-func copied(r Request) Request {
+func copyRequest(r Request) Request {
 	r.Tools = slices.Clone(r.Tools)
 	r.Messages = slices.Clone(r.Messages)
 	for i := range r.Messages {
@@ -188,8 +189,8 @@ func copied(r Request) Request {
 	return r
 }
 
-// weight estimates the size of a request's record in bytes.
-func weight(r Request, nonces []string) int {
+// requestSize estimates the size of a request's record in bytes.
+func requestSize(r Request, nonces []string) int {
 	const request, message, call, text = 512, 96, 48, 16
 	w := request + len(r.API) + len(r.Model) + len(r.System)
 	for _, list := range [][]string{r.Tools, nonces} {
@@ -224,9 +225,9 @@ func Foretold(text string) string {
 	var said strings.Builder
 	open := newGates(len(t.directives) + 1)
 	for _, d := range t.directives {
-		open.release(d.Nonce)
+		open.releaseNonce(d.Nonce)
 	}
-	err := t.answer(&voice{ctx: context.Background(), gates: open, emit: func(p Part) error {
+	err := t.runDirectives(&voice{ctx: context.Background(), gates: open, emit: func(p Part) error {
 		if said.Len()+len(p.Text) > foretoldMax {
 			return errTooLong
 		}

@@ -44,13 +44,13 @@ func TestWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sure, _ := whole(os.Getpid(), len(b)); !sure {
+	if sure, _ := isWholeEnvironment(os.Getpid(), len(b)); !sure {
 		t.Errorf("%d bytes do not count as the whole of it", len(b))
 	}
-	if sure, likely := whole(os.Getpid(), len(b)-1); sure || likely {
+	if sure, likely := isWholeEnvironment(os.Getpid(), len(b)-1); sure || likely {
 		t.Error("less than its environment counts as the whole of it")
 	}
-	if sure, _ := whole(2, 0); !sure { // a thread of the kernel, or nothing
+	if sure, _ := isWholeEnvironment(2, 0); !sure { // a thread of the kernel, or nothing
 		t.Error("the environment of a thread of the kernel counts as not yet there")
 	}
 }
@@ -66,9 +66,9 @@ func TestNoEnvironment(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for stat(cmd.Process.Pid)[0] != "S" { // until it waits for its input
+	for readStatus(cmd.Process.Pid)[0] != "S" { // until it waits for its input
 	}
-	if _, likely := whole(cmd.Process.Pid, 0); !likely {
+	if _, likely := isWholeEnvironment(cmd.Process.Pid, 0); !likely {
 		t.Error("its environment counts as not yet there")
 	}
 	if mark := markOf(cmd.Process.Pid); mark != "" {

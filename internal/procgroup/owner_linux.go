@@ -16,7 +16,7 @@ import (
 // Owner identifies this process: the boot of the machine, the PID namespace, the id, and the start time, as ids are
 // reused.
 var Owner = sync.OnceValue(func() string {
-	born, home := started(os.Getpid()), world()
+	born, home := startTime(os.Getpid()), world()
 	if born == "" || home == "" {
 		return ""
 	}
@@ -33,16 +33,16 @@ var world = sync.OnceValue(func() string {
 	return fmt.Sprintf("%s-%d", boot[:8], space.Ino)
 })
 
-// started returns when a process started, in ticks since the boot; "" if there is no such process.
-func started(pid int) string {
-	if fields := stat(pid); len(fields) > 19 {
+// startTime returns when a process started, in ticks since the boot; "" if there is no such process.
+func startTime(pid int) string {
+	if fields := readStatus(pid); len(fields) > 19 {
 		return fields[19]
 	}
 	return ""
 }
 
-// stat returns the fields of a process's status from its state on.
-func stat(pid int) []string {
+// readStatus returns the fields of a process's status from its state on.
+func readStatus(pid int) []string {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return nil
@@ -53,14 +53,14 @@ func stat(pid int) []string {
 // stale matches an Owner in the value of Variable, and in the name of a folder.
 var stale = regexp.MustCompile(`^(?:parley-[a-z]+-)?([0-9a-f]{8}-[0-9]+)-([0-9]+)-([0-9]+)-[0-9]+$`)
 
-// orphaned reports whether a mark, or the name of a folder, belongs to a process of our world that has ended.
-func orphaned(name string) bool {
+// isOrphaned reports whether a mark, or the name of a folder, belongs to a process of our world that has ended.
+func isOrphaned(name string) bool {
 	m := stale.FindStringSubmatch(name)
 	if m == nil || m[1] != world() {
 		return false
 	}
 	pid, err := strconv.Atoi(m[2])
-	return err == nil && started(pid) != m[3]
+	return err == nil && startTime(pid) != m[3]
 }
 
 // KillMarked ends the processes with a mark.
@@ -73,11 +73,12 @@ func KillMarked(mark string) {
 // Sweep ends the processes that killed processes of this program have left behind, and removes their temporary folders.
 // It touches nothing that belongs to running processes, other users or other machines.
 func Sweep() {
-	killWhere(orphaned)
+	killWhere(isOrphaned)
 	found, _ := filepath.Glob(filepath.Join(os.TempDir(), "parley-*"))
 	for _, path := range found {
 		var s syscall.Stat_t
-		if orphaned(filepath.Base(path)) && syscall.Lstat(path, &s) == nil && s.Mode&syscall.S_IFMT == syscall.S_IFDIR &&
+		if isOrphaned(filepath.Base(path)) && syscall.Lstat(path, &s) == nil &&
+			s.Mode&syscall.S_IFMT == syscall.S_IFDIR &&
 			int(s.Uid) == os.Geteuid() {
 			_ = os.RemoveAll(path)
 		}
@@ -90,7 +91,7 @@ func killWhere(match func(mark string) bool) {
 	ours := map[int]bool{}
 	for pid := os.Getpid(); pid > 0 && !ours[pid]; {
 		ours[pid] = true
-		if fields := stat(pid); len(fields) > 1 {
+		if fields := readStatus(pid); len(fields) > 1 {
 			pid, _ = strconv.Atoi(fields[1])
 		}
 	}
@@ -124,13 +125,13 @@ func killOnce(ours map[int]bool, match func(mark string) bool) (found bool) {
 // believed: while it is about to run another program.
 const execTime = time.Second
 
-// whole reports whether so many bytes are surely, or likely, the whole environment of a process. A thread of the kernel
-// and a zombie have none. That of a process that is about to run another program seems to be empty until it has been
-// loaded, and a reading of the former one may end early; but such a process hardly ever sleeps.
-func whole(pid, bytes int) (sure, likely bool) {
+// isWholeEnvironment reports whether so many bytes are surely, or likely, the whole environment of a process. A thread
+// of the kernel and a zombie have none. That of a process that is about to run another program seems to be empty until
+// it has been loaded, and a reading of the former one may end early; but such a process hardly ever sleeps.
+func isWholeEnvironment(pid, bytes int) (sure, likely bool) {
 	const vsize, envStart, envEnd = 20, 47, 48 // fields from the state on, proc_pid_stat(5)
-	fields := stat(pid)
-	if len(fields) <= envEnd || fields[vsize] == "0" || !mine(pid) {
+	fields := readStatus(pid)
+	if len(fields) <= envEnd || fields[vsize] == "0" || !isOwn(pid) {
 		return true, true
 	}
 	start, err := strconv.Atoi(fields[envStart])
@@ -139,8 +140,8 @@ func whole(pid, bytes int) (sure, likely bool) {
 	return sure, sure || bytes == 0 && fields[0] == "S"
 }
 
-// mine reports whether this user owns a process; the ends of others' environments cannot be read.
-func mine(pid int) bool {
+// isOwn reports whether this user owns a process; the ends of others' environments cannot be read.
+func isOwn(pid int) bool {
 	var s syscall.Stat_t
 	return syscall.Stat(fmt.Sprintf("/proc/%d", pid), &s) == nil && int(s.Uid) == os.Geteuid()
 }
@@ -158,7 +159,7 @@ func markOf(pid int) string {
 				return string(mark)
 			}
 		}
-		sure, likely := whole(pid, len(b))
+		sure, likely := isWholeEnvironment(pid, len(b))
 		if times++; sure || likely && times > 2 || time.Now().After(late) {
 			return ""
 		}

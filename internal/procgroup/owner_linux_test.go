@@ -29,7 +29,7 @@ func daemon(t *testing.T, env ...string) int {
 
 // runs reports whether a process runs and is not a zombie.
 func runs(pid int) bool {
-	fields := stat(pid)
+	fields := readStatus(pid)
 	return len(fields) > 0 && fields[0] != "Z" && fields[0] != "X"
 }
 
@@ -61,7 +61,7 @@ func killed(t *testing.T) string {
 	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
-	owner := world() + "-" + strconv.Itoa(cmd.Process.Pid) + "-" + started(cmd.Process.Pid)
+	owner := world() + "-" + strconv.Itoa(cmd.Process.Pid) + "-" + startTime(cmd.Process.Pid)
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	return owner

@@ -40,8 +40,8 @@ var (
 	toBoolean  = regexp.MustCompile(`^cannot convert (".*") to boolean$`)
 )
 
-// plain says a sentence of the library in the words of somebody who writes YAML.
-func plain(sentence string) string {
+// plainSentence says a sentence of the library in the words of somebody who writes YAML.
+func plainSentence(sentence string) string {
 	if better := said[sentence]; better != "" {
 		return better
 	}

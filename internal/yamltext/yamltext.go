@@ -36,16 +36,16 @@ func (p placed) Error() string {
 }
 
 // GetMessage returns what is wrong, in plain words.
-func (p placed) GetMessage() string { return plain(p.located.GetMessage()) }
+func (p placed) GetMessage() string { return plainSentence(p.located.GetMessage()) }
 
 // Parse returns the syntax tree of a text, which may begin with a byte order mark. Mistakes with a place are a
 // yaml.Error.
 func Parse(text []byte) (file *ast.File, err error) {
-	defer shortened(&err)
-	if text, err = decoded(text); err != nil {
+	defer shortenError(&err)
+	if text, err = withoutBOM(text); err != nil {
 		return nil, err
 	}
-	if err := check(text, false); err != nil {
+	if err := rejectUnsafe(text, false); err != nil {
 		return nil, err
 	}
 	return parser.ParseBytes(text, 0)
@@ -54,25 +54,25 @@ func Parse(text []byte) (file *ast.File, err error) {
 // Strict decodes a text into v, a pointer. Unknown and duplicate keys, a second document, and tags other than those of
 // YAML (!!str), are errors. Mistakes with a place are a yaml.Error.
 func Strict(text []byte, v any) (err error) {
-	defer shortened(&err)
-	if text, err = decoded(text); err != nil {
+	defer shortenError(&err)
+	if text, err = withoutBOM(text); err != nil {
 		return err
 	}
-	if err := check(text, true); err != nil {
+	if err := rejectUnsafe(text, true); err != nil {
 		return err
 	}
 	file, err := parser.ParseBytes(text, 0)
 	if err != nil {
 		return err
 	}
-	if err := single(file); err != nil {
+	if err := requireSingle(file); err != nil {
 		return err
 	}
 	return yaml.UnmarshalWithOptions(text, v, yaml.Strict())
 }
 
-// single rejects a second document.
-func single(file *ast.File) error {
+// requireSingle rejects a second document.
+func requireSingle(file *ast.File) error {
 	found := false
 	for _, doc := range file.Docs {
 		if doc.Body != nil && found {
@@ -83,8 +83,8 @@ func single(file *ast.File) error {
 	return nil
 }
 
-// decoded returns a text without its byte order mark.
-func decoded(text []byte) ([]byte, error) {
+// withoutBOM returns a text without its byte order mark.
+func withoutBOM(text []byte) ([]byte, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	switch {
 	case utf8.Valid(text):
@@ -95,8 +95,8 @@ func decoded(text []byte) ([]byte, error) {
 	return nil, errors.New("it is not UTF-8 (save it as UTF-8)")
 }
 
-// shortened turns a panic of the library into an error, and shortens an error to one line.
-func shortened(err *error) {
+// shortenError turns a panic of the library into an error, and shortens an error to one line.
+func shortenError(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("it is no YAML that can be read (%v)", r)
 	}
@@ -106,8 +106,8 @@ func shortened(err *error) {
 	}
 }
 
-// check rejects input that the parser cannot handle safely.
-func check(text []byte, tags bool) error {
+// rejectUnsafe rejects input that the parser cannot handle safely.
+func rejectUnsafe(text []byte, tags bool) error {
 	depth, run, line := 0, 0, 0
 	for _, t := range lexer.Tokenize(string(text)) {
 		at := t.Position
@@ -127,15 +127,15 @@ func check(text []byte, tags bool) error {
 		case token.SequenceEntryType, token.MappingKeyType, token.AnchorType:
 			run++
 		}
-		if depth > maxDepth || run > maxDepth || indented(t) {
+		if depth > maxDepth || run > maxDepth || isFarIndented(t) {
 			return &yaml.SyntaxError{Token: t, Message: fmt.Sprintf("it is nested deeper than %d levels", maxDepth)}
 		}
 	}
 	return nil
 }
 
-// indented reports whether a token begins a line far to the right. Block scalars may.
-func indented(t *token.Token) bool {
+// isFarIndented reports whether a token begins a line far to the right. Block scalars may.
+func isFarIndented(t *token.Token) bool {
 	if t.Position.Column <= maxIndent || t.Type == token.CommentType {
 		return false
 	}

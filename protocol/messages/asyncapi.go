@@ -70,13 +70,13 @@ func (r asyncRef) MarshalJSON() ([]byte, error) {
 // result is nil for an unknown protocol, or one without channels. Members x-varies, x-repeats and x-aside are those of
 // Node and Message.
 func AsyncAPI(protocol, host string, secure bool) []byte {
-	f := read(protocol)
+	f := readProtocol(protocol)
 	if f == nil {
 		return nil
 	}
 	places := f.Channels
 	if f.Same != "" {
-		places = read(f.Same).Channels
+		places = readProtocol(f.Same).Channels
 	}
 	if len(places) == 0 {
 		return nil
@@ -102,7 +102,7 @@ func AsyncAPI(protocol, host string, secure bool) []byte {
 			at.Protocol += "s"
 		}
 		d.Servers[scheme] = at
-		d.add(c, scheme, f.App, all)
+		d.addChannel(c, scheme, f.App, all)
 	}
 	text, err := json.MarshalIndent(d, "", "  ")
 	if err != nil {
@@ -111,8 +111,9 @@ func AsyncAPI(protocol, host string, secure bool) []byte {
 	return append(text, '\n')
 }
 
-// add adds a channel, and an operation for each direction in which messages pass there. app is the side described.
-func (d *asyncDocument) add(c channel, scheme string, app Side, all []*Message) {
+// addChannel adds a channel, and an operation for each direction in which messages pass there. app is the side
+// described.
+func (d *asyncDocument) addChannel(c channel, scheme string, app Side, all []*Message) {
 	place := asyncChannel{Address: c.Address, Description: c.About, Messages: map[string]asyncRef{},
 		Servers: []asyncRef{{"#/servers/" + scheme}}}
 	var binding map[string]any

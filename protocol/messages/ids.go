@@ -10,21 +10,21 @@ import (
 // Schemas do not describe every place that has an id: the bodies of HTTP requests and answers have no type, and a
 // profile may rename members. There, a member is known by the name that an id has in some schema of the protocol.
 
-// plain is a member's name as it is compared: session_id is sessionId.
-func plain(member string) string { return strings.ReplaceAll(strings.ToLower(member), "_", "") }
+// plainName is a member's name as it is compared: session_id is sessionId.
+func plainName(member string) string { return strings.ReplaceAll(strings.ToLower(member), "_", "") }
 
-// names adds the names of the ids in a schema. A bare "id" may be anything's.
-func (n *Node) names(to map[string]string) {
+// addIDNames adds the names of the ids in a schema. A bare "id" may be anything's.
+func (n *Node) addIDNames(to map[string]string) {
 	if n == nil {
 		return
 	}
 	for name, of := range n.members {
-		if p := plain(name); of.Varies == ID && p != "id" {
+		if p := plainName(name); of.Varies == ID && p != "id" {
 			to[p] = p
 		}
-		of.names(to)
+		of.addIDNames(to)
 	}
-	n.items.names(to)
+	n.items.addIDNames(to)
 }
 
 // WithIDs returns a copy that also knows the ids in members of other names, as a profile may have them. The keys are
@@ -37,7 +37,7 @@ func (s *Set) WithIDs(named map[string]string) *Set {
 	c.ids = maps.Clone(s.ids)
 	for pointer, name := range named {
 		if key := placeKey(strings.Split(strings.TrimPrefix(pointer, "/"), "/")); key != "" {
-			c.ids[key] = plain(name)
+			c.ids[key] = plainName(name)
 		}
 	}
 	return &c
@@ -63,11 +63,11 @@ func placeKey(path []string) string {
 	switch n := len(path); {
 	case n == 0:
 		return ""
-	case plain(path[n-1]) != "id":
-		return plain(path[n-1])
+	case plainName(path[n-1]) != "id":
+		return plainName(path[n-1])
 	case n == 1:
 		return "/id"
 	default:
-		return strings.TrimSuffix(plain(path[n-2]), "s") + "id"
+		return strings.TrimSuffix(plainName(path[n-2]), "s") + "id"
 	}
 }

@@ -89,7 +89,7 @@ type file struct {
 
 // For returns the messages of a protocol; nil for an unknown one.
 func For(protocol string) *Set {
-	f := read(protocol)
+	f := readProtocol(protocol)
 	if f == nil {
 		return nil
 	}
@@ -103,15 +103,15 @@ func For(protocol string) *Set {
 		if one.node, err = node(m.Schema); err != nil {
 			panic(fmt.Errorf("%s: %s: %w", protocol, m.Type, err))
 		}
-		one.node.names(s.ids)
+		one.node.addIDNames(s.ids)
 		s.list = append(s.list, one)
 		s.kinds[m.Type] = append(s.kinds[m.Type], one)
 	}
 	return s
 }
 
-// read returns the file of a protocol; nil for an unknown one.
-func read(protocol string) *file {
+// readProtocol returns the file of a protocol; nil for an unknown one.
+func readProtocol(protocol string) *file {
 	text, err := files.ReadFile(protocol + ".yaml")
 	if err != nil {
 		return nil

@@ -58,7 +58,7 @@ func decodeChat(body []byte) (exchange, error) {
 			return exchange{}, fmt.Errorf("messages[%d]: %w", i, err)
 		}
 	}
-	r, err := c.request(llm.APIChat, in.Model, names(in.Tools), in.Stream)
+	r, err := c.brainRequest(llm.APIChat, in.Model, toolNames(in.Tools), in.Stream)
 	if err != nil {
 		return exchange{}, err
 	}
@@ -73,17 +73,17 @@ func decodeChat(body []byte) (exchange, error) {
 
 func (c *conversation) addChat(m chatMessage) error {
 	if m.Role == llm.RoleTool {
-		c.result(m.ToolCallID, m.Content.text())
+		c.addResult(m.ToolCallID, m.Content.joinTexts())
 		return nil
 	}
-	if err := c.say(m.Role, m.Content.text()); err != nil {
+	if err := c.addText(m.Role, m.Content.joinTexts()); err != nil {
 		return err
 	}
 	if m.Role != llm.RoleAssistant {
 		return nil
 	}
 	for _, t := range m.ToolCalls {
-		c.call(llm.ToolCall{ID: t.ID, Name: t.Function.Name, Arguments: string(t.Function.Arguments)})
+		c.addCall(llm.ToolCall{ID: t.ID, Name: t.Function.Name, Arguments: string(t.Function.Arguments)})
 	}
 	return nil
 }
@@ -126,13 +126,13 @@ type chatUsage struct {
 }
 
 func newChatUsage(r llm.Request, a *answer) chatUsage {
-	in, out := inputTokens(r), a.tokens()
+	in, out := inputTokens(r), a.countTokens()
 	return chatUsage{Prompt: in, Completion: out, Total: in + out}
 }
 
 func chatWhole(r llm.Request, a *answer) any {
-	m := &chatReply{Role: llm.RoleAssistant, Content: a.text()}
-	for _, t := range a.calls() {
+	m := &chatReply{Role: llm.RoleAssistant, Content: a.allText()}
+	for _, t := range a.toolCalls() {
 		f := chatFunction{Name: t.Name, Arguments: jsonText(t.Arguments)}
 		m.ToolCalls = append(m.ToolCalls, chatCall{ID: t.ID, Type: "function", Function: f})
 	}
@@ -147,7 +147,7 @@ func chatWhole(r llm.Request, a *answer) any {
 }
 
 func chatFinish(a *answer) *string {
-	if len(a.calls()) > 0 {
+	if len(a.toolCalls()) > 0 {
 		return new("tool_calls")
 	}
 	return new("stop")
@@ -163,23 +163,23 @@ type chatStream struct {
 }
 
 func (s *chatStream) begin() error {
-	return s.delta(chatDelta{Role: llm.RoleAssistant, Content: new("")}, nil)
+	return s.writeDelta(chatDelta{Role: llm.RoleAssistant, Content: new("")}, nil)
 }
 
-func (s *chatStream) part(p llm.Part) error {
-	s.answer.add(p)
+func (s *chatStream) writePart(p llm.Part) error {
+	s.answer.addPart(p)
 	if p.Call == nil {
-		return s.delta(chatDelta{Content: &p.Text}, nil)
+		return s.writeDelta(chatDelta{Content: &p.Text}, nil)
 	}
-	index := len(s.answer.calls()) - 1
+	index := len(s.answer.toolCalls()) - 1
 	f := chatFunction{Name: p.Call.Name}
 	head := chatCall{Index: &index, ID: p.Call.ID, Type: "function", Function: f}
-	if err := s.delta(chatDelta{ToolCalls: []chatCall{head}}, nil); err != nil {
+	if err := s.writeDelta(chatDelta{ToolCalls: []chatCall{head}}, nil); err != nil {
 		return err
 	}
-	for _, piece := range pieces(p.Call.Arguments) {
+	for _, piece := range splitArguments(p.Call.Arguments) {
 		more := chatCall{Index: &index, Function: chatFunction{Arguments: jsonText(piece)}}
-		if err := s.delta(chatDelta{ToolCalls: []chatCall{more}}, nil); err != nil {
+		if err := s.writeDelta(chatDelta{ToolCalls: []chatCall{more}}, nil); err != nil {
 			return err
 		}
 	}
@@ -187,33 +187,33 @@ func (s *chatStream) part(p llm.Part) error {
 }
 
 func (s *chatStream) end() error {
-	if err := s.delta(chatDelta{}, chatFinish(&s.answer)); err != nil {
+	if err := s.writeDelta(chatDelta{}, chatFinish(&s.answer)); err != nil {
 		return err
 	}
 	if s.usage {
-		c := s.chunk()
+		c := s.newChunk()
 		c.Usage = newChatUsage(s.request, &s.answer)
-		if err := s.events.send("", c); err != nil {
+		if err := s.events.sendEvent("", c); err != nil {
 			return err
 		}
 	}
-	return s.events.write("", []byte("[DONE]"))
+	return s.events.writeEvent("", []byte("[DONE]"))
 }
 
 func (s *chatStream) fail(f *llm.Failure) error {
-	return s.events.send("", openAIFault(f.Status, f.Text))
+	return s.events.sendEvent("", openAIFault(f.Status, f.Text))
 }
 
-func (s *chatStream) delta(d chatDelta, finish *string) error {
-	c := s.chunk()
+func (s *chatStream) writeDelta(d chatDelta, finish *string) error {
+	c := s.newChunk()
 	c.Choices = []chatChoice{{Delta: &d, FinishReason: finish}}
 	if s.usage {
 		c.Usage = jsontext.Value("null") // until the last chunk
 	}
-	return s.events.send("", c)
+	return s.events.sendEvent("", c)
 }
 
-func (s *chatStream) chunk() chatCompletion {
+func (s *chatStream) newChunk() chatCompletion {
 	return chatCompletion{ID: s.id, Object: "chat.completion.chunk", Created: time.Now().Unix(), Model: s.request.Model}
 }
 
@@ -228,10 +228,10 @@ type item struct {
 	call *llm.ToolCall
 }
 
-// add adds a part, and returns the item it belongs to and whether that is new.
-func (a *answer) add(p llm.Part) (i *item, isNew bool) {
-	if p.Call == nil && len(a.items) > 0 && a.last().call == nil {
-		i = a.last()
+// addPart adds a part, and returns the item it belongs to and whether that is new.
+func (a *answer) addPart(p llm.Part) (i *item, isNew bool) {
+	if p.Call == nil && len(a.items) > 0 && a.lastItem().call == nil {
+		i = a.lastItem()
 	} else {
 		i, isNew = &item{call: p.Call}, true
 		a.items = append(a.items, i)
@@ -240,10 +240,10 @@ func (a *answer) add(p llm.Part) (i *item, isNew bool) {
 	return i, isNew
 }
 
-func (a *answer) last() *item { return a.items[len(a.items)-1] }
+func (a *answer) lastItem() *item { return a.items[len(a.items)-1] }
 
-// text returns all texts; nil if there are none.
-func (a *answer) text() *string {
+// allText returns all texts; nil if there are none.
+func (a *answer) allText() *string {
 	var texts []string
 	for _, i := range a.items {
 		if i.call == nil {
@@ -256,7 +256,7 @@ func (a *answer) text() *string {
 	return new(strings.Join(texts, "\n"))
 }
 
-func (a *answer) calls() []llm.ToolCall {
+func (a *answer) toolCalls() []llm.ToolCall {
 	var calls []llm.ToolCall
 	for _, i := range a.items {
 		if i.call != nil {
@@ -266,13 +266,13 @@ func (a *answer) calls() []llm.ToolCall {
 	return calls
 }
 
-// tokens estimates the size of the answer.
-func (a *answer) tokens() int {
+// countTokens estimates the size of the answer.
+func (a *answer) countTokens() int {
 	n := 0
 	for _, i := range a.items {
-		n += tokens(i.text.Len())
+		n += estimateTokens(i.text.Len())
 		if i.call != nil {
-			n += tokens(len(i.call.Name) + len(i.call.Arguments))
+			n += estimateTokens(len(i.call.Name) + len(i.call.Arguments))
 		}
 	}
 	return n
@@ -280,23 +280,23 @@ func (a *answer) tokens() int {
 
 // inputTokens estimates the size of a request.
 func inputTokens(r llm.Request) int {
-	n := tokens(len(r.System))
+	n := estimateTokens(len(r.System))
 	for _, m := range r.Messages {
-		n += 1 + tokens(len(m.Text))
+		n += 1 + estimateTokens(len(m.Text))
 		for _, c := range m.Calls {
-			n += tokens(len(c.Name) + len(c.Arguments))
+			n += estimateTokens(len(c.Name) + len(c.Arguments))
 		}
 	}
 	for _, t := range r.Tools {
-		n += tokens(len(t))
+		n += estimateTokens(len(t))
 	}
 	return n
 }
 
-func tokens(bytes int) int { return (bytes + 3) / 4 }
+func estimateTokens(bytes int) int { return (bytes + 3) / 4 }
 
-// pieces splits the arguments of a call in two, as the APIs stream them; a client has to join them.
-func pieces(arguments string) []string {
+// splitArguments splits the arguments of a call in two, as the APIs stream them; a client has to join them.
+func splitArguments(arguments string) []string {
 	half := len(arguments) / 2
 	for half > 0 && !utf8.RuneStart(arguments[half]) {
 		half--
@@ -341,8 +341,8 @@ func (b block) isText() bool {
 
 func (b block) isResult() bool { return b.Type == "tool_result" }
 
-// text returns the texts of the blocks, one per line.
-func (c content) text() string {
+// joinTexts returns the texts of the blocks, one per line.
+func (c content) joinTexts() string {
 	var texts []string
 	for _, b := range c {
 		if b.isText() {
@@ -371,7 +371,7 @@ type conversation struct {
 	messages []llm.Message
 }
 
-func (c *conversation) say(role, text string) error {
+func (c *conversation) addText(role, text string) error {
 	switch role {
 	case "system", "developer":
 		c.system = append(c.system, text)
@@ -383,8 +383,8 @@ func (c *conversation) say(role, text string) error {
 	return nil
 }
 
-// call adds a tool call to the last message if that is the assistant's, or to a new one.
-func (c *conversation) call(t llm.ToolCall) {
+// addCall adds a tool call to the last message if that is the assistant's, or to a new one.
+func (c *conversation) addCall(t llm.ToolCall) {
 	if n := len(c.messages); n == 0 || c.messages[n-1].Role != llm.RoleAssistant {
 		c.messages = append(c.messages, llm.Message{Role: llm.RoleAssistant})
 	}
@@ -392,12 +392,12 @@ func (c *conversation) call(t llm.ToolCall) {
 	m.Calls = append(m.Calls, t)
 }
 
-func (c *conversation) result(id, text string) {
+func (c *conversation) addResult(id, text string) {
 	c.messages = append(c.messages, llm.Message{Role: llm.RoleTool, Text: text, ResultOf: id})
 }
 
-// request returns the request for the brain.
-func (c *conversation) request(api, name string, tools []string, stream bool) (llm.Request, error) {
+// brainRequest returns the request for the brain.
+func (c *conversation) brainRequest(api, name string, tools []string, stream bool) (llm.Request, error) {
 	if name == "" {
 		return llm.Request{}, errors.New("model is missing")
 	}
@@ -422,8 +422,8 @@ type toolDef struct {
 	Custom   named  `json:"custom"`
 }
 
-// names returns the names of tools. A tool built into the API may have only a type.
-func names(tools []toolDef) []string {
+// toolNames returns the names of tools. A tool built into the API may have only a type.
+func toolNames(tools []toolDef) []string {
 	var found []string
 	for _, t := range tools {
 		for _, name := range []string{t.Name, t.Function.Name, t.Custom.Name, t.Type} {

@@ -33,7 +33,7 @@ func decodeMessages(body []byte) (exchange, error) {
 		return exchange{}, err
 	}
 	var c conversation
-	if system := in.System.text(); system != "" {
+	if system := in.System.joinTexts(); system != "" {
 		c.system = append(c.system, system)
 	}
 	for i, m := range in.Messages {
@@ -41,7 +41,7 @@ func decodeMessages(body []byte) (exchange, error) {
 			return exchange{}, fmt.Errorf("messages.%d: %w", i, err)
 		}
 	}
-	r, err := c.request(llm.APIMessages, in.Model, names(in.Tools), in.Stream)
+	r, err := c.brainRequest(llm.APIMessages, in.Model, toolNames(in.Tools), in.Stream)
 	if err != nil {
 		return exchange{}, err
 	}
@@ -58,12 +58,12 @@ func (c *conversation) addMessages(m messagesInput) error {
 		c.addResults(m.Content)
 		return nil
 	}
-	if err := c.say(m.Role, m.Content.text()); err != nil {
+	if err := c.addText(m.Role, m.Content.joinTexts()); err != nil {
 		return err
 	}
 	for _, b := range m.Content {
 		if b.Type == "tool_use" && m.Role == llm.RoleAssistant {
-			c.call(llm.ToolCall{ID: b.ID, Name: b.Name, Arguments: string(b.Input)})
+			c.addCall(llm.ToolCall{ID: b.ID, Name: b.Name, Arguments: string(b.Input)})
 		}
 	}
 	return nil
@@ -76,11 +76,11 @@ func (c *conversation) addResults(all content) {
 		if n < 0 {
 			n = len(all)
 		}
-		if text := all[:n].text(); text != "" {
+		if text := all[:n].joinTexts(); text != "" {
 			c.messages = append(c.messages, llm.Message{Role: llm.RoleUser, Text: text})
 		}
 		if n < len(all) {
-			c.result(all[n].ToolUseID, all[n].Content.text())
+			c.addResult(all[n].ToolUseID, all[n].Content.joinTexts())
 			n++
 		}
 		all = all[n:]
@@ -117,7 +117,7 @@ type messagesUsage struct {
 func newMessagesReply(r llm.Request, a *answer) messagesReply {
 	return messagesReply{
 		ID: newID("msg_"), Type: "message", Role: llm.RoleAssistant, Model: r.Model,
-		Usage: messagesUsage{Input: inputTokens(r), Output: a.tokens()},
+		Usage: messagesUsage{Input: inputTokens(r), Output: a.countTokens()},
 	}
 }
 
@@ -139,7 +139,7 @@ func toolUse(c *llm.ToolCall, input string) messagesBlock {
 }
 
 func messagesStop(a *answer) *string {
-	if len(a.calls()) > 0 {
+	if len(a.toolCalls()) > 0 {
 		return new("tool_use")
 	}
 	return new("end_turn")
@@ -184,33 +184,33 @@ type messagesStream struct {
 
 func (s *messagesStream) begin() error {
 	m := newMessagesReply(s.request, &s.answer)
-	if err := s.send(messagesEvent{Type: "message_start", Message: &m}); err != nil {
+	if err := s.sendEvent(messagesEvent{Type: "message_start", Message: &m}); err != nil {
 		return err
 	}
-	return s.send(messagesEvent{Type: "ping"})
+	return s.sendEvent(messagesEvent{Type: "ping"})
 }
 
-func (s *messagesStream) part(p llm.Part) error {
-	i, isNew := s.answer.add(p)
+func (s *messagesStream) writePart(p llm.Part) error {
+	i, isNew := s.answer.addPart(p)
 	if isNew {
-		if err := s.start(i); err != nil {
+		if err := s.startBlock(i); err != nil {
 			return err
 		}
 	}
 	if p.Call == nil {
-		return s.delta(textDelta{"text_delta", p.Text})
+		return s.writeDelta(textDelta{"text_delta", p.Text})
 	}
-	for _, piece := range pieces(p.Call.Arguments) {
-		if err := s.delta(inputDelta{"input_json_delta", piece}); err != nil {
+	for _, piece := range splitArguments(p.Call.Arguments) {
+		if err := s.writeDelta(inputDelta{"input_json_delta", piece}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// start stops the previous block and opens that of an item.
-func (s *messagesStream) start(i *item) error {
-	if err := s.stop(len(s.answer.items) - 2); err != nil {
+// startBlock stops the previous block and opens that of an item.
+func (s *messagesStream) startBlock(i *item) error {
+	if err := s.stopBlock(len(s.answer.items) - 2); err != nil {
 		return err
 	}
 	s.open = true
@@ -218,43 +218,43 @@ func (s *messagesStream) start(i *item) error {
 	if i.call != nil {
 		b = toolUse(i.call, "{}")
 	}
-	return s.send(messagesEvent{Type: "content_block_start", Index: s.index(), Block: &b})
+	return s.sendEvent(messagesEvent{Type: "content_block_start", Index: s.blockIndex(), Block: &b})
 }
 
-func (s *messagesStream) delta(d any) error {
-	return s.send(messagesEvent{Type: "content_block_delta", Index: s.index(), Delta: d})
+func (s *messagesStream) writeDelta(d any) error {
+	return s.sendEvent(messagesEvent{Type: "content_block_delta", Index: s.blockIndex(), Delta: d})
 }
 
-func (s *messagesStream) stop(index int) error {
+func (s *messagesStream) stopBlock(index int) error {
 	if !s.open {
 		return nil
 	}
 	s.open = false
-	return s.send(messagesEvent{Type: "content_block_stop", Index: &index})
+	return s.sendEvent(messagesEvent{Type: "content_block_stop", Index: &index})
 }
 
-func (s *messagesStream) index() *int { return new(len(s.answer.items) - 1) }
+func (s *messagesStream) blockIndex() *int { return new(len(s.answer.items) - 1) }
 
 func (s *messagesStream) end() error {
-	if err := s.stop(len(s.answer.items) - 1); err != nil {
+	if err := s.stopBlock(len(s.answer.items) - 1); err != nil {
 		return err
 	}
-	err := s.send(messagesEvent{
+	err := s.sendEvent(messagesEvent{
 		Type:  "message_delta",
 		Delta: stopDelta{StopReason: messagesStop(&s.answer)},
-		Usage: &outputUsage{s.answer.tokens()},
+		Usage: &outputUsage{s.answer.countTokens()},
 	})
 	if err != nil {
 		return err
 	}
-	return s.send(messagesEvent{Type: "message_stop"})
+	return s.sendEvent(messagesEvent{Type: "message_stop"})
 }
 
 func (s *messagesStream) fail(f *llm.Failure) error {
-	return s.events.send("error", anthropicFault(f.Status, f.Text))
+	return s.events.sendEvent("error", anthropicFault(f.Status, f.Text))
 }
 
-func (s *messagesStream) send(e messagesEvent) error { return s.events.send(e.Type, e) }
+func (s *messagesStream) sendEvent(e messagesEvent) error { return s.events.sendEvent(e.Type, e) }
 
 // events writes server-sent events, and flushes each one.
 type events struct {
@@ -268,16 +268,16 @@ func newEvents(w http.ResponseWriter) *events {
 	return &events{w: w, flush: http.NewResponseController(w).Flush}
 }
 
-// send writes one event with JSON data. If name is empty, the event line is left out.
-func (e *events) send(name string, v any) error {
+// sendEvent writes one event with JSON data. If name is empty, the event line is left out.
+func (e *events) sendEvent(name string, v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("marshal %T: %w", v, err)
 	}
-	return e.write(name, data)
+	return e.writeEvent(name, data)
 }
 
-func (e *events) write(name string, data []byte) error {
+func (e *events) writeEvent(name string, data []byte) error {
 	if !e.begun {
 		e.begun = true
 		e.w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")

@@ -63,7 +63,7 @@ func decodeResponses(body []byte) (exchange, error) {
 			return exchange{}, fmt.Errorf("input[%d]: %w", i, err)
 		}
 	}
-	r, err := c.request(llm.APIResponses, in.Model, names(in.Tools), in.Stream)
+	r, err := c.brainRequest(llm.APIResponses, in.Model, toolNames(in.Tools), in.Stream)
 	if err != nil {
 		return exchange{}, err
 	}
@@ -79,13 +79,13 @@ func decodeResponses(body []byte) (exchange, error) {
 func (c *conversation) addResponses(i responsesItem) error {
 	switch i.Type {
 	case "", "message":
-		return c.say(i.Role, i.Content.text())
+		return c.addText(i.Role, i.Content.joinTexts())
 	case "function_call":
-		c.call(llm.ToolCall{ID: i.CallID, Name: i.Name, Arguments: string(i.Arguments)})
+		c.addCall(llm.ToolCall{ID: i.CallID, Name: i.Name, Arguments: string(i.Arguments)})
 	case "custom_tool_call":
-		c.call(llm.ToolCall{ID: i.CallID, Name: i.Name, Arguments: string(i.Input)})
+		c.addCall(llm.ToolCall{ID: i.CallID, Name: i.Name, Arguments: string(i.Input)})
 	case "function_call_output", "custom_tool_call_output":
-		c.result(i.CallID, i.Output.text())
+		c.addResult(i.CallID, i.Output.joinTexts())
 	}
 	return nil
 }
@@ -166,9 +166,9 @@ func newResponse(r llm.Request, instructions *string) response {
 	}
 }
 
-// completed returns the final response, with its items.
-func (r response) completed(in llm.Request, a *answer, items []responseItem) response {
-	u := &responsesUsage{Input: inputTokens(in), Output: a.tokens()}
+// completedResponse returns the final response, with its items.
+func (r response) completedResponse(in llm.Request, a *answer, items []responseItem) response {
+	u := &responsesUsage{Input: inputTokens(in), Output: a.countTokens()}
 	u.Total = u.Input + u.Output
 	r.Status, r.Output, r.Usage = completed, items, u
 	return r
@@ -187,8 +187,8 @@ func newItem(i *item) responseItem {
 	}
 }
 
-// filled returns the item in its final state.
-func (o responseItem) filled(i *item) responseItem {
+// finalItem returns the item in its final state.
+func (o responseItem) finalItem(i *item) responseItem {
 	o.Status = completed
 	if i.call == nil {
 		o.Content = []responseText{outputText(i.text.String())}
@@ -203,9 +203,9 @@ func outputText(text string) responseText { return responseText{Type: "output_te
 func responsesWhole(start response, in llm.Request, a *answer) any {
 	var items []responseItem
 	for _, i := range a.items {
-		items = append(items, newItem(i).filled(i))
+		items = append(items, newItem(i).finalItem(i))
 	}
-	return start.completed(in, a, items)
+	return start.completedResponse(in, a, items)
 }
 
 // responsesEvent is one event of a stream. Each type uses some of the fields.
@@ -236,89 +236,89 @@ type responsesStream struct {
 }
 
 func (s *responsesStream) begin() error {
-	return s.send(
+	return s.sendEvent(
 		responsesEvent{Type: "response.created", Response: &s.response},
 		responsesEvent{Type: "response.in_progress", Response: &s.response},
 	)
 }
 
-func (s *responsesStream) part(p llm.Part) error {
-	_, isNew := s.answer.add(p)
+func (s *responsesStream) writePart(p llm.Part) error {
+	_, isNew := s.answer.addPart(p)
 	if isNew {
-		if err := s.start(); err != nil {
+		if err := s.startItem(); err != nil {
 			return err
 		}
 	}
 	if p.Call == nil {
 		e := s.inText("response.output_text.delta")
 		e.Delta, e.Logprobs = &p.Text, []struct{}{}
-		return s.send(e)
+		return s.sendEvent(e)
 	}
-	for _, piece := range pieces(p.Call.Arguments) {
+	for _, piece := range splitArguments(p.Call.Arguments) {
 		e := s.inItem("response.function_call_arguments.delta")
 		e.Delta = &piece
-		if err := s.send(e); err != nil {
+		if err := s.sendEvent(e); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// start finishes the previous item and opens the new one.
-func (s *responsesStream) start() error {
-	if err := s.finish(); err != nil {
+// startItem finishes the previous item and opens the new one.
+func (s *responsesStream) startItem() error {
+	if err := s.finishItem(); err != nil {
 		return err
 	}
-	i := s.answer.last()
+	i := s.answer.lastItem()
 	item := newItem(i)
 	s.items = append(s.items, item)
-	added := responsesEvent{Type: "response.output_item.added", OutputIndex: s.index(), Item: &item}
+	added := responsesEvent{Type: "response.output_item.added", OutputIndex: s.itemIndex(), Item: &item}
 	if i.call != nil {
-		return s.send(added)
+		return s.sendEvent(added)
 	}
 	part := s.inText("response.content_part.added")
 	part.Part = new(outputText(""))
-	return s.send(added, part)
+	return s.sendEvent(added, part)
 }
 
-// finish finishes the open item.
-func (s *responsesStream) finish() error {
+// finishItem finishes the open item.
+func (s *responsesStream) finishItem() error {
 	if len(s.items) == 0 {
 		return nil
 	}
 	i := s.answer.items[len(s.items)-1]
-	item := s.items[len(s.items)-1].filled(i)
+	item := s.items[len(s.items)-1].finalItem(i)
 	s.items[len(s.items)-1] = item
-	done := responsesEvent{Type: "response.output_item.done", OutputIndex: s.index(), Item: &item}
+	done := responsesEvent{Type: "response.output_item.done", OutputIndex: s.itemIndex(), Item: &item}
 	if i.call != nil {
 		arguments := s.inItem("response.function_call_arguments.done")
 		arguments.Name, arguments.Arguments = item.Name, item.Arguments
-		return s.send(arguments, done)
+		return s.sendEvent(arguments, done)
 	}
 	text, part := s.inText("response.output_text.done"), s.inText("response.content_part.done")
 	text.Text, text.Logprobs = &item.Content[0].Text, []struct{}{}
 	part.Part = &item.Content[0]
-	return s.send(text, part, done)
+	return s.sendEvent(text, part, done)
 }
 
 func (s *responsesStream) end() error {
-	if err := s.finish(); err != nil {
+	if err := s.finishItem(); err != nil {
 		return err
 	}
-	end := s.response.completed(s.request, &s.answer, s.items)
-	return s.send(responsesEvent{Type: "response.completed", Response: &end})
+	end := s.response.completedResponse(s.request, &s.answer, s.items)
+	return s.sendEvent(responsesEvent{Type: "response.completed", Response: &end})
 }
 
 func (s *responsesStream) fail(f *llm.Failure) error {
 	failed := s.response
 	failed.Status = "failed"
 	failed.Error = &responseError{Code: openAIErrorType(f.Status), Message: f.Text}
-	return s.send(responsesEvent{Type: "response.failed", Response: &failed})
+	return s.sendEvent(responsesEvent{Type: "response.failed", Response: &failed})
 }
 
 // inItem returns an event about the open item, inText one about its text.
 func (s *responsesStream) inItem(kind string) responsesEvent {
-	return responsesEvent{Type: kind, OutputIndex: s.index(), ItemID: s.items[len(s.items)-1].ID}
+	return responsesEvent{Type: kind, OutputIndex: s.itemIndex(), ItemID: s.items[len(s.items)-1].ID}
 }
 
 func (s *responsesStream) inText(kind string) responsesEvent {
@@ -327,13 +327,13 @@ func (s *responsesStream) inText(kind string) responsesEvent {
 	return e
 }
 
-func (s *responsesStream) index() *int { return new(len(s.items) - 1) }
+func (s *responsesStream) itemIndex() *int { return new(len(s.items) - 1) }
 
-func (s *responsesStream) send(all ...responsesEvent) error {
+func (s *responsesStream) sendEvent(all ...responsesEvent) error {
 	for _, e := range all {
 		e.Sequence = s.sequence
 		s.sequence++
-		if err := s.events.send(e.Type, e); err != nil {
+		if err := s.events.sendEvent(e.Type, e); err != nil {
 			return err
 		}
 	}

@@ -61,7 +61,7 @@ func Start(b *llm.Brain) (*Server, error) {
 		served: make(chan struct{}),
 		load:   load{idle: make(chan struct{})},
 	}
-	s.http.Handler = s.load.count(Handler(b))
+	s.http.Handler = s.load.countRequest(Handler(b))
 	s.http.ReadHeaderTimeout = headerTimeout
 	s.http.BaseContext = func(net.Listener) context.Context { return ctx }
 	go func() {
@@ -79,7 +79,7 @@ func (s *Server) URL() string { return s.url }
 // ends. It may be called again.
 func (s *Server) Close(ctx context.Context) error {
 	s.cancel()
-	idle := s.load.close()
+	idle := s.load.rejectFurther()
 	if err := s.http.Close(); err != nil {
 		return fmt.Errorf("close model stub: %w", err)
 	}
@@ -102,17 +102,17 @@ type load struct {
 	idle   chan struct{} // closed when closed is set and n is 0
 }
 
-func (l *load) count(next http.Handler) http.Handler {
+func (l *load) countRequest(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !l.enter() {
+		if !l.enterRequest() {
 			panic(http.ErrAbortHandler)
 		}
-		defer l.leave()
+		defer l.leaveRequest()
 		next.ServeHTTP(w, r)
 	})
 }
 
-func (l *load) enter() bool {
+func (l *load) enterRequest() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -122,7 +122,7 @@ func (l *load) enter() bool {
 	return true
 }
 
-func (l *load) leave() {
+func (l *load) leaveRequest() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.n--
@@ -131,8 +131,8 @@ func (l *load) leave() {
 	}
 }
 
-// close rejects further requests, and returns a channel that closes when the last one has finished.
-func (l *load) close() <-chan struct{} {
+// rejectFurther rejects further requests, and returns a channel that closes when the last one has finished.
+func (l *load) rejectFurther() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.closed && l.n == 0 {
@@ -149,12 +149,12 @@ const MaxBody = 8 << 20
 func Handler(b *llm.Brain) http.Handler {
 	mux := http.NewServeMux()
 	for _, prefix := range []string{"", "/v1"} {
-		mux.Handle("POST "+prefix+"/chat/completions", answering(b, chatAPI))
-		mux.Handle("POST "+prefix+"/responses", answering(b, responsesAPI))
+		mux.Handle("POST "+prefix+"/chat/completions", answerHandler(b, chatAPI))
+		mux.Handle("POST "+prefix+"/responses", answerHandler(b, responsesAPI))
 		mux.HandleFunc("GET "+prefix+"/models", listModels)
 		mux.HandleFunc("GET "+prefix+"/models/{id...}", showModel)
 	}
-	mux.Handle("POST /v1/messages", answering(b, messagesAPI))
+	mux.Handle("POST /v1/messages", answerHandler(b, messagesAPI))
 	mux.HandleFunc("POST /v1/messages/count_tokens", countTokens)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		writeFault(w, openAIFault, http.StatusNotFound, fmt.Sprintf("unknown request: %s %s", r.Method, r.URL.Path))
@@ -181,14 +181,14 @@ type exchange struct {
 // stream writes an answer in pieces. begin comes first, end or fail last.
 type stream interface {
 	begin() error
-	part(llm.Part) error
+	writePart(llm.Part) error
 	end() error
 	fail(*llm.Failure) error
 }
 
-func answering(b *llm.Brain, a api) http.Handler {
+func answerHandler(b *llm.Brain, a api) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x, ok := read(w, r, a)
+		x, ok := readRequest(w, r, a)
 		if !ok {
 			return
 		}
@@ -216,7 +216,7 @@ func answerStream(b *llm.Brain, w http.ResponseWriter, r *http.Request, x exchan
 				return err
 			}
 		}
-		return s.part(p)
+		return s.writePart(p)
 	})
 	failure, failed := errors.AsType[*llm.Failure](err)
 	switch {
@@ -235,7 +235,7 @@ func answerStream(b *llm.Brain, w http.ResponseWriter, r *http.Request, x exchan
 func answerWhole(b *llm.Brain, w http.ResponseWriter, r *http.Request, x exchange) error {
 	var whole answer
 	err := b.Answer(r.Context(), x.request, func(p llm.Part) error {
-		whole.add(p)
+		whole.addPart(p)
 		return nil
 	})
 	if err != nil {
@@ -245,8 +245,8 @@ func answerWhole(b *llm.Brain, w http.ResponseWriter, r *http.Request, x exchang
 	return nil
 }
 
-// read decodes a request. On failure it writes the error and returns false.
-func read(w http.ResponseWriter, r *http.Request, a api) (exchange, bool) {
+// readRequest decodes a request. On failure it writes the error and returns false.
+func readRequest(w http.ResponseWriter, r *http.Request, a api) (exchange, bool) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		writeFault(w, a.fault, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body exceeds %d bytes", MaxBody))
@@ -391,7 +391,7 @@ type tokenCount struct {
 }
 
 func countTokens(w http.ResponseWriter, r *http.Request) {
-	if x, ok := read(w, r, messagesAPI); ok {
+	if x, ok := readRequest(w, r, messagesAPI); ok {
 		writeJSON(w, http.StatusOK, tokenCount{inputTokens(x.request)})
 	}
 }

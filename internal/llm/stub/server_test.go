@@ -83,7 +83,7 @@ func TestCloseEndsHeldRequests(t *testing.T) {
 func TestCloseWaitsForHandlersUntilTheContextEnds(t *testing.T) {
 	s := &Server{cancel: func() {}, served: make(chan struct{}), load: load{idle: make(chan struct{})}}
 	close(s.served)
-	if !s.load.enter() {
+	if !s.load.enterRequest() {
 		t.Fatal("no entry before Close")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -91,10 +91,10 @@ func TestCloseWaitsForHandlersUntilTheContextEnds(t *testing.T) {
 	if err := s.Close(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("Close with a handler at work: %v; want the context's error", err)
 	}
-	if s.load.enter() {
+	if s.load.enterRequest() {
 		t.Error("entry after Close")
 	}
-	s.load.leave()
+	s.load.leaveRequest()
 	if err := s.Close(t.Context()); err != nil {
 		t.Errorf("Close: %v", err)
 	}

@@ -228,7 +228,7 @@ func TestMessagesEvents(t *testing.T) {
 
 func TestPieces(t *testing.T) {
 	for _, text := range []string{"", "x", "{}", "éé", `{"p":"é"}`, "\xff\xff\xff"} {
-		got := pieces(text)
+		got := splitArguments(text)
 		if len(got) != 2 || strings.Join(got, "") != text {
 			t.Errorf("pieces(%q) = %q", text, got)
 		}
