@@ -27,14 +27,14 @@ func (l agentLauncher) Launch(ctx context.Context, o LaunchOptions) (Running, er
 		stderr: &output{},
 	}
 	if l.p.Command != nil {
-		if err := a.find(); err != nil {
+		if err := a.findProgram(); err != nil {
 			return nil, &StartError{Command: l.p.Command.Run, Reason: "cannot be started", Err: err}
 		}
 	}
 	if o.Stderr != nil {
 		a.tee = &lockedWriter{w: o.Stderr}
 	}
-	a.open()
+	a.isOpen()
 	return a, nil
 }
 
@@ -61,7 +61,7 @@ var (
 func (a *agents) Call(ctx context.Context, o CallOptions) (Called, error) {
 	a.life.RLock()
 	defer a.life.RUnlock()
-	ctx, cancel := a.bound(ctx)
+	ctx, cancel := a.boundByStop(ctx)
 	defer cancel()
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("call agent: %w", context.Cause(ctx))
@@ -75,11 +75,11 @@ func (a *agents) Call(ctx context.Context, o CallOptions) (Called, error) {
 	c := &agentCall{of: a, setup: told, stdout: &output{}, stderr: &output{}}
 	tee := a.teeFor(o.Stderr)
 	c.stdout.tee, c.stderr.tee = tee, append(tees{a.stderr}, tee...)
-	if err := c.begin(ctx); err != nil {
+	if err := c.beginCall(ctx); err != nil {
 		c.second.Release()
 		return nil, errors.Join(err, os.RemoveAll(c.fill.dir))
 	}
-	a.calls.add(c)
+	a.calls.addProcess(c)
 	return c, nil
 }
 
@@ -100,7 +100,7 @@ func (a *agents) BaseURL() string { return "" }
 func (a *agents) Stderr() string { return a.stderr.String() }
 
 // StderrBetween implements Witness.
-func (a *agents) StderrBetween(from, to time.Time) string { return a.stderr.between(from, to) }
+func (a *agents) StderrBetween(from, to time.Time) string { return a.stderr.textBetween(from, to) }
 
 func (a *agents) Hook(_ context.Context, name string, _ CustomAgent) error {
 	return &NotDeclaredError{"hooks." + name}
@@ -119,7 +119,7 @@ func (a *agents) Stop(ctx context.Context) error {
 	a.cancel()
 	a.life.Lock()
 	defer a.life.Unlock()
-	return a.calls.stop(ctx)
+	return a.calls.stopAll(ctx)
 }
 
 // agentCall is one started agent.
@@ -130,34 +130,34 @@ type agentCall struct {
 	proc           *process
 }
 
-func (c *agentCall) begin(ctx context.Context) (err error) {
-	if err := c.settle(); err != nil {
+func (c *agentCall) beginCall(ctx context.Context) (err error) {
+	if err := c.createScratch(); err != nil {
 		return fmt.Errorf("call agent: %w", err)
 	}
-	if err := c.lend(); err != nil {
+	if err := c.pickSecondPort(); err != nil {
 		return err
 	}
-	if err := c.prepare(ctx); err != nil {
+	if err := c.prepareStart(ctx); err != nil {
 		return err
 	}
-	c.proc, err = c.run(c.stdout, c.stderr)
+	c.proc, err = c.startProcess(c.stdout, c.stderr)
 	return err
 }
 
 func (c *agentCall) Exited() <-chan struct{} { return c.proc.died }
-func (c *agentCall) ExitErr() error          { return c.proc.how() }
+func (c *agentCall) ExitErr() error          { return c.proc.describeExit() }
 func (c *agentCall) Stderr() string          { return c.stderr.String() }
 
 // Stop ends the process and its group, like Instance.Stop, and removes the scratch folder.
 func (c *agentCall) Stop(ctx context.Context) error {
-	if err := c.proc.stop(ctx, c.profile.Command.Stop.Duration); err != nil {
+	if err := c.proc.stopGroup(ctx, c.profile.Command.Stop.Duration); err != nil {
 		return err
 	}
 	c.second.Release()
 	if err := os.RemoveAll(c.fill.dir); err != nil {
 		return fmt.Errorf("stop agent: %w", err)
 	}
-	c.of.calls.forget(c)
+	c.of.calls.forgetProcess(c)
 	return nil
 }
 
@@ -192,23 +192,27 @@ var (
 )
 
 // Ask implements Driven.
-func (c *agentCall) Ask(ctx context.Context, o AskOptions) error { return c.of.ask(ctx, &c.setup, o) }
+func (c *agentCall) Ask(ctx context.Context, o AskOptions) error {
+	return c.of.askAgent(ctx, &c.setup, o)
+}
 
 // Ask implements Driven.
-func (s *selfDriven) Ask(ctx context.Context, o AskOptions) error { return s.of.ask(ctx, &s.setup, o) }
+func (s *selfDriven) Ask(ctx context.Context, o AskOptions) error {
+	return s.of.askAgent(ctx, &s.setup, o)
+}
 
-func (a *agents) ask(ctx context.Context, s *setup, o AskOptions) error {
+func (a *agents) askAgent(ctx context.Context, s *setup, o AskOptions) error {
 	command := a.profile.Hooks.Call
 	if command == "" {
 		return &NotDeclaredError{"hooks." + HookCall}
 	}
 	a.life.RLock()
 	defer a.life.RUnlock()
-	ctx, cancel := a.bound(ctx)
+	ctx, cancel := a.boundByStop(ctx)
 	defer cancel()
-	hook := s.hook(HookCall, command, []string{"PARLEY_ACT=" + o.Act, "PARLEY_SCENARIO=" + o.Scenario})
+	hook := s.newHook(HookCall, command, []string{"PARLEY_ACT=" + o.Act, "PARLEY_SCENARIO=" + o.Scenario})
 	hook.stdin = o.Person
-	_, err := hook.run(ctx)
+	_, err := hook.runHook(ctx)
 	return err
 }
 
@@ -235,8 +239,8 @@ func NewLines(from io.Reader) *Lines {
 	return &Lines{in: bufio.NewReader(from), got: make(chan typed, 1)}
 }
 
-// next returns where the next line comes, and begins to read it.
-func (l *Lines) next() <-chan typed {
+// nextLine returns where the next line comes, and begins to read it.
+func (l *Lines) nextLine() <-chan typed {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.begun && !l.ended {
@@ -249,8 +253,8 @@ func (l *Lines) next() <-chan typed {
 	return l.got
 }
 
-// taken records that a line was received from next.
-func (l *Lines) taken(line typed) {
+// recordTaken records that a line was received from next.
+func (l *Lines) recordTaken(line typed) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.begun, l.ended = false, line.last
@@ -259,16 +263,16 @@ func (l *Lines) taken(line typed) {
 	}
 }
 
-// pass passes lines on until done is closed, or the input or its reader has ended.
-func (l *Lines) pass(to io.WriteCloser, done <-chan struct{}) {
+// passLines passes lines on until done is closed, or the input or its reader has ended.
+func (l *Lines) passLines(to io.WriteCloser, done <-chan struct{}) {
 	defer to.Close()
 	for {
 		select {
-		case line, ok := <-l.next():
+		case line, ok := <-l.nextLine():
 			if !ok {
 				return
 			}
-			l.taken(line)
+			l.recordTaken(line)
 			if _, err := to.Write(line.text); err != nil || line.last {
 				return
 			}
@@ -278,14 +282,14 @@ func (l *Lines) pass(to io.WriteCloser, done <-chan struct{}) {
 	}
 }
 
-// feed returns the stdin of a process, and what to call once the process has ended.
-func (l *Lines) feed() (stdin *os.File, end func(), err error) {
+// feedProcess returns the stdin of a process, and what to call once the process has ended.
+func (l *Lines) feedProcess() (stdin *os.File, end func(), err error) {
 	stdin, to, err := os.Pipe()
 	if err != nil {
 		return nil, nil, errors.Join(errors.New("no pipe for the stdin of a hook"), err)
 	}
 	done := make(chan struct{})
 	var work sync.WaitGroup
-	work.Go(func() { l.pass(to, done) })
+	work.Go(func() { l.passLines(to, done) })
 	return stdin, func() { close(done); _ = stdin.Close(); work.Wait() }, nil
 }

@@ -27,7 +27,7 @@ func (c *Checker) Socket(path string, ws WSWire) error {
 			c.Fail(fmt.Sprintf("%s.subprotocols[%d]", path, i), fmt.Sprintf("%q is not a subprotocol", name), "")
 		}
 	}
-	return c.since(n)
+	return c.mistakeSince(n)
 }
 
 // Places checks that every field of a struct of pointers has a place within the whole. Only a field with the tag
@@ -56,7 +56,7 @@ func (c *Checker) Places(path, whole string, fields any) error {
 			}
 		}
 	}
-	return c.since(n)
+	return c.mistakeSince(n)
 }
 
 // Names checks that renames has only known names and that no two end up the same.
@@ -67,7 +67,7 @@ func (c *Checker) Names(path, what string, renames map[string]Names, known []str
 	for _, name := range slices.Concat(slices.Sorted(maps.Keys(renames)), known) {
 		at := Within(path, name)
 		if !slices.Contains(known, name) {
-			c.Fail(at, fmt.Sprintf("unknown %s %q", what, name), suggest(name, known))
+			c.Fail(at, fmt.Sprintf("unknown %s %q", what, name), suggestWord(name, known))
 			continue
 		}
 		wire, given := renames[name]
@@ -94,7 +94,7 @@ func (c *Checker) Names(path, what string, renames map[string]Names, known []str
 			owner[w] = home{name, one}
 		}
 	}
-	return c.since(n)
+	return c.mistakeSince(n)
 }
 
 // Item returns the path of a list item, also for a list written as a single value.
@@ -241,9 +241,9 @@ func Together(errs ...error) error {
 	return all
 }
 
-// follows reports whether a mistake may be but the consequence of others: it is about the same key, or about one that
-// contains it or lies within it. From a profile that is no mapping all others follow.
-func (m Mistakes) follows(e *ProfileError) bool {
+// followsFromOthers reports whether a mistake may be but the consequence of others: it is about the same key, or about
+// one that contains it or lies within it. From a profile that is no mapping all others follow.
+func (m Mistakes) followsFromOthers(e *ProfileError) bool {
 	return slices.ContainsFunc(m, func(o *ProfileError) bool {
 		return o.whole || o.about != "" && encloses(o.about, e.about) ||
 			e.about != "" && encloses(e.about, o.about)
@@ -256,8 +256,8 @@ func encloses(outer, inner string) bool {
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// suggest returns the fix for an unknown word: the closest known one, or all of them.
-func suggest(word string, known []string) string {
+// suggestWord returns the fix for an unknown word: the closest known one, or all of them.
+func suggestWord(word string, known []string) string {
 	if len(known) == 0 {
 		return "none are known here"
 	}

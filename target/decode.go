@@ -110,8 +110,8 @@ func (d *Decoder) decode(n ast.Node, v reflect.Value, path string) error {
 	switch v.Kind() {
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
-		if c, ok := v.Interface().(interface{ defaults() }); ok {
-			c.defaults()
+		if c, ok := v.Interface().(interface{ setDefaults() }); ok {
+			c.setDefaults()
 		}
 		return d.decode(n, v.Elem(), path)
 	case reflect.Struct:
@@ -249,7 +249,7 @@ func (d *Decoder) structure(n ast.Node, v reflect.Value, path string) error {
 
 // unknown returns the error about a key that a mapping does not have. It is about the key that was probably meant.
 func (d *Decoder) unknown(m Member, path string, known []string) error {
-	err := d.failAt(m.at, path, fmt.Sprintf("unknown key %q", m.Key), suggest(m.Key, known))
+	err := d.failAt(m.at, path, fmt.Sprintf("unknown key %q", m.Key), suggestWord(m.Key, known))
 	if near := words.Near(m.Key, known, 1); len(near) > 0 {
 		err.about = Within(path, near[0])
 	}

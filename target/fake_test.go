@@ -117,10 +117,10 @@ func fakeFamily(mode string) {
 		p := toys.New("listening")
 		p.URL = "http://127.0.0.1:{port}"
 		p.Command = &Command{Run: []string{os.Args[0]}, Env: map[string]string{"FAKE_TARGET": "serve"}}
-		p.Command.defaults()
+		p.Command.setDefaults()
 		in, err := Start(context.Background(), p, LaunchOptions{})
 		must(err)
-		fmt.Println(in.process().group)
+		fmt.Println(in.currentProcess().group)
 		time.Sleep(time.Hour)
 	}
 }

@@ -62,7 +62,7 @@ func TestLeftGroup(t *testing.T) {
 	if err != nil || !procgroup.Alive(child) { // it leads a group of its own
 		t.Fatalf("child %q: %v", line, err)
 	}
-	if err := p.stop(t.Context(), 0); err != nil {
+	if err := p.stopGroup(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

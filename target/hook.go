@@ -19,8 +19,8 @@ import (
 	"parley/internal/procgroup"
 )
 
-// env returns the environment variables that describe an agent to a hook.
-func (a CustomAgent) env() []string {
+// hookEnvironment returns the environment variables that describe an agent to a hook.
+func (a CustomAgent) hookEnvironment() []string {
 	return []string{
 		"PARLEY_AGENT_ID=" + a.ID, "PARLEY_AGENT_NAME=" + a.Name, "PARLEY_AGENT_DESCRIPTION=" + a.Description,
 		"PARLEY_AGENT_PROMPT=" + a.Prompt, "PARLEY_AGENT_TOOLS=" + strings.Join(a.Tools, ","),
@@ -49,10 +49,10 @@ type lateError struct{ limit time.Duration }
 
 func (e *lateError) Error() string { return fmt.Sprintf("took longer than %s", e.limit) }
 
-// run returns the hook's stdout. The outputs are files rather than pipes: run ends with the shell even if the hook
+// runHook returns the hook's stdout. The outputs are files rather than pipes: run ends with the shell even if the hook
 // leaves a server running, and that server can keep writing. Whatever the hook leaves running is left alone, except
 // that its whole group is killed at the limit.
-func (s shell) run(ctx context.Context) ([]byte, error) {
+func (s shell) runHook(ctx context.Context) ([]byte, error) {
 	fail := func(err error, out []byte) error { return &HookError{s.name, err, string(out)} }
 	stdout, err := unnamedFile()
 	if err != nil {
@@ -75,7 +75,7 @@ func (s shell) run(ctx context.Context) ([]byte, error) {
 	cmd.Dir, cmd.Env = s.dir, append(os.Environ(), s.env...)
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	if s.stdin != nil {
-		in, end, err := s.stdin.feed()
+		in, end, err := s.stdin.feedProcess()
 		if err != nil {
 			return nil, fail(err, nil)
 		}
@@ -87,14 +87,14 @@ func (s shell) run(ctx context.Context) ([]byte, error) {
 	err = cmd.Run()
 	if err == nil {
 		if err = tooMuch(stdout, stderr); err == nil {
-			printed, err := content(stdout)
+			printed, err := readStart(stdout)
 			return printed, err
 		}
 	}
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	all := append(ending(stdout), ending(stderr)...)
+	all := append(readEnd(stdout), readEnd(stderr)...)
 	return nil, fail(err, all[max(0, len(all)-keptOutput):])
 }
 
@@ -143,8 +143,8 @@ func unnamedFile() (*os.File, error) {
 	return f, nil
 }
 
-// content returns the first part of what was written to a file, and says how much was dropped.
-func content(f *os.File) ([]byte, error) {
+// readStart returns the first part of what was written to a file, and says how much was dropped.
+func readStart(f *os.File) ([]byte, error) {
 	all, err := io.ReadAll(io.NewSectionReader(f, 0, hookKept))
 	if err != nil {
 		return nil, err
@@ -156,8 +156,8 @@ func content(f *os.File) ([]byte, error) {
 	return all, err
 }
 
-// ending returns the last part of what was written to a file.
-func ending(f *os.File) []byte {
+// readEnd returns the last part of what was written to a file.
+func readEnd(f *os.File) []byte {
 	info, err := f.Stat()
 	if err != nil {
 		return nil
@@ -173,8 +173,8 @@ type setup struct {
 	second  *freeport.Port // the port of {port2}; nil: none
 }
 
-// settle creates the scratch folder.
-func (s *setup) settle() error {
+// createScratch creates the scratch folder.
+func (s *setup) createScratch() error {
 	base, err := filepath.Abs(s.profile.Dir)
 	if err != nil {
 		return err
@@ -187,13 +187,13 @@ func (s *setup) settle() error {
 	return nil
 }
 
-// find checks that the program exists.
-func (s *setup) find() error {
+// findProgram checks that the program exists.
+func (s *setup) findProgram() error {
 	program, dir := s.profile.Command.Run[0], s.profile.Command.Dir
 	if settledLater(program) || settledLater(dir) {
 		return nil
 	}
-	program, dir = s.fill.fill(program), s.resolve(dir)
+	program, dir = s.fill.fillPlaceholders(program), s.resolvePath(dir)
 	if _, err := os.Stat(dir); err != nil {
 		return err
 	}
@@ -210,22 +210,22 @@ func settledLater(path string) bool {
 	return slices.ContainsFunc(placeholders, func(p string) bool { return strings.Contains(path, p) })
 }
 
-// prepare does what precedes the start: it copies files and announces the model stub.
-func (s *setup) prepare(ctx context.Context) error {
+// prepareStart does what precedes the start: it copies files and announces the model stub.
+func (s *setup) prepareStart(ctx context.Context) error {
 	for _, name := range slices.Sorted(maps.Keys(s.profile.Command.Copy)) {
-		from := s.resolve(s.profile.Command.Copy[name])
+		from := s.resolvePath(s.profile.Command.Copy[name])
 		if err := copyFile(from, filepath.Join(s.fill.dir, name)); err != nil {
-			return &StartError{Command: s.argv(), Reason: "is not started: command.copy", Err: err}
+			return &StartError{Command: s.resolveCommand(), Reason: "is not started: command.copy", Err: err}
 		}
 	}
 	return s.tellModel(ctx)
 }
 
-// run starts the process. The error is a *StartError.
-func (s *setup) run(stdout, stderr *output) (*process, error) {
-	failed := &StartError{Command: s.argv(), Reason: "cannot be started"}
+// startProcess starts the process. The error is a *StartError.
+func (s *setup) startProcess(stdout, stderr *output) (*process, error) {
+	failed := &StartError{Command: s.resolveCommand(), Reason: "cannot be started"}
 	cmd := exec.Command(failed.Command[0], failed.Command[1:]...)
-	cmd.Dir, cmd.Env = s.resolve(s.profile.Command.Dir), s.environ()
+	cmd.Dir, cmd.Env = s.resolvePath(s.profile.Command.Dir), s.processEnvironment()
 	if _, failed.Err = os.Stat(cmd.Dir); failed.Err != nil {
 		return nil, failed
 	}
@@ -240,48 +240,49 @@ func (s *setup) run(stdout, stderr *output) (*process, error) {
 // tellModel runs the hook that tells the target the model stub's address.
 func (s *setup) tellModel(ctx context.Context) error {
 	if m := s.profile.Model; m != nil && m.Hook != "" && s.fill.model != "" {
-		_, err := s.shell(ctx, HookModel, m.Hook, nil)
+		_, err := s.newShell(ctx, HookModel, m.Hook, nil)
 		return err
 	}
 	return nil
 }
 
-func (s *setup) shell(ctx context.Context, name, command string, env []string) ([]byte, error) {
-	return s.hook(name, command, env).run(ctx)
+func (s *setup) newShell(ctx context.Context, name, command string, env []string) ([]byte, error) {
+	return s.newHook(name, command, env).runHook(ctx)
 }
 
-// hook returns a hook to run.
-func (s *setup) hook(name, command string, env []string) shell {
+// newHook returns a hook to run.
+func (s *setup) newHook(name, command string, env []string) shell {
 	return shell{
-		name: name, command: command, dir: s.fill.profile, env: append(s.fill.env(), env...),
+		name: name, command: command, dir: s.fill.profile, env: append(s.fill.fillEnvironment(), env...),
 		limit: s.profile.Limits.Hook.Duration,
 	}
 }
 
-// resolve returns a path of the profile with its placeholders replaced, relative to the profile's folder.
-func (s *setup) resolve(path string) string {
-	path = s.fill.fill(path)
+// resolvePath returns a path of the profile with its placeholders replaced, relative to the profile's folder.
+func (s *setup) resolvePath(path string) string {
+	path = s.fill.fillPlaceholders(path)
 	if filepath.IsAbs(path) {
 		return path
 	}
 	return filepath.Join(s.fill.profile, path)
 }
 
-// argv returns the command with its placeholders replaced.
-func (s *setup) argv() []string {
+// resolveCommand returns the command with its placeholders replaced.
+func (s *setup) resolveCommand() []string {
 	argv := make([]string, len(s.profile.Command.Run))
 	for i, arg := range s.profile.Command.Run {
-		argv[i] = s.fill.fill(arg)
+		argv[i] = s.fill.fillPlaceholders(arg)
 	}
 	return argv
 }
 
-// environ returns the harness's own environment with the profile's additions; the last entry of a name counts.
-func (s *setup) environ() []string {
-	env := append(os.Environ(), s.fill.env()...)
+// processEnvironment returns the harness's own environment with the profile's additions; the last entry of a name
+// counts.
+func (s *setup) processEnvironment() []string {
+	env := append(os.Environ(), s.fill.fillEnvironment()...)
 	add := func(m map[string]string) {
 		for _, name := range slices.Sorted(maps.Keys(m)) {
-			env = append(env, name+"="+s.fill.fill(m[name]))
+			env = append(env, name+"="+s.fill.fillPlaceholders(m[name]))
 		}
 	}
 	add(s.profile.Command.Env)
@@ -323,10 +324,10 @@ type lifetime struct {
 	life     sync.RWMutex // writers: start, restart, stop; readers: hooks, calls
 }
 
-func (l *lifetime) open() { l.stopping, l.cancel = context.WithCancel(context.Background()) }
+func (l *lifetime) isOpen() { l.stopping, l.cancel = context.WithCancel(context.Background()) }
 
-// bound returns a ctx that also ends with Stop.
-func (l *lifetime) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+// boundByStop returns a ctx that also ends with Stop.
+func (l *lifetime) boundByStop(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if l.stopping.Err() != nil {
 		cancel(errStopped) // AfterFunc alone would be too late

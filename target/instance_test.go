@@ -26,7 +26,7 @@ func fake(t *testing.T, mode string) *Profile {
 	p.Command = &Command{Run: []string{os.Args[0]}, Env: map[string]string{
 		"FAKE_TARGET": mode, "GORACE": "atexit_sleep_ms=0", // otherwise the race detector uses up the grace period
 	}}
-	p.Command.defaults()
+	p.Command.setDefaults()
 	p.Command.Stop = Duration{500 * time.Millisecond}
 	return p
 }
@@ -50,7 +50,7 @@ func stopped(t *testing.T, in *Instance) {
 			t.Errorf("stop: %v", err)
 		}
 	}
-	if p := in.process(); p != nil && procgroup.Alive(p.group) {
+	if p := in.currentProcess(); p != nil && procgroup.Alive(p.group) {
 		t.Errorf("the process group %d still runs", p.group)
 	}
 	if exists(in.fill.dir) {
@@ -60,7 +60,7 @@ func stopped(t *testing.T, in *Instance) {
 
 func get(t *testing.T, url string) string {
 	t.Helper()
-	client := prober(&Profile{})
+	client := newProber(&Profile{})
 	defer client.CloseIdleConnections()
 	res, err := client.Get(url)
 	if err != nil {
@@ -95,8 +95,8 @@ func TestStart(t *testing.T) {
 			tt.change(p)
 			in := start(t, p, LaunchOptions{})
 			if tt.listens {
-				if pid := get(t, in.BaseURL()+"/pid"); pid != strconv.Itoa(in.process().group) {
-					t.Errorf("process %s answers, and not %d", pid, in.process().group)
+				if pid := get(t, in.BaseURL()+"/pid"); pid != strconv.Itoa(in.currentProcess().group) {
+					t.Errorf("process %s answers, and not %d", pid, in.currentProcess().group)
 				}
 			}
 			if in.ExitErr() != nil || closed(in.Exited()) {
@@ -261,8 +261,8 @@ func TestEnvironment(t *testing.T) {
 // TestCrash: a target that exits by itself says how, and can be restarted.
 func TestCrash(t *testing.T) {
 	in := start(t, fake(t, "family"), LaunchOptions{})
-	first := in.process()
-	client := prober(&Profile{})
+	first := in.currentProcess()
+	client := newProber(&Profile{})
 	_, err := client.Get(in.BaseURL() + "/exit")
 	if err == nil {
 		t.Fatal("it answers its own end")

@@ -201,26 +201,26 @@ func (k Kind) ForURL(base string) (*Profile, error) {
 		k.Locate(p)
 	}
 	d := &Decoder{at: map[string]place{"": {}}}
-	if err := (&Checker{Decoder: d, Profile: p, kinds: Kinds{k}}).check(); err != nil {
+	if err := (&Checker{Decoder: d, Profile: p, kinds: Kinds{k}}).findMistakes(); err != nil {
 		return nil, err
 	}
 	p.Name = hostOf(p.URL)
 	return p, nil
 }
 
-// find is Find with a *ProfileError, without a position, for an unknown protocol.
-func (ks Kinds) find(protocol string) (Kind, error) {
+// findKind is Find with a *ProfileError, without a position, for an unknown protocol.
+func (ks Kinds) findKind(protocol string) (Kind, error) {
 	k, ok := ks.Find(protocol)
 	if !ok {
 		return k, &ProfileError{Msg: fmt.Sprintf("protocol: unknown protocol %q", protocol),
-			Mend: suggest(protocol, ks.Protocols())}
+			Mend: suggestWord(protocol, ks.Protocols())}
 	}
 	return k, nil
 }
 
 // ForURL is Kind.ForURL for a protocol. An unknown protocol is a *ProfileError.
 func (ks Kinds) ForURL(protocol, base string) (*Profile, error) {
-	k, err := ks.find(protocol)
+	k, err := ks.findKind(protocol)
 	if err != nil {
 		return nil, err
 	}
@@ -287,8 +287,8 @@ func (p *Profile) Reach() Reach {
 	return r
 }
 
-// section returns the value of a key that the protocol adds.
-func (p *Profile) section(key string) (any, bool) {
+// sectionOf returns the value of a key that the protocol adds.
+func (p *Profile) sectionOf(key string) (any, bool) {
 	for _, s := range p.Sections {
 		if s.Key == key {
 			return s.Value, true
@@ -330,7 +330,7 @@ func (p *Profile) SplitSocket(ws *WSWire) {
 
 // New is Kind.New for a protocol. It panics if the protocol is unknown.
 func (ks Kinds) New(protocol string) *Profile {
-	k, err := ks.find(protocol)
+	k, err := ks.findKind(protocol)
 	if err != nil {
 		panic("target: " + err.Error())
 	}
@@ -368,7 +368,7 @@ func (p *Profile) CheckSections() error {
 	d := NewDecoder()
 	d.file = p.Path
 	c := &Checker{Decoder: d, Profile: p, kinds: Kinds{p.kind}}
-	return c.run(c.sections)
+	return c.runChecks(c.checkSections)
 }
 
 // Defaults returns what makes a section at its defaults: the values that the example of a profile has under the

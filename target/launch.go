@@ -19,37 +19,37 @@ import (
 	"parley/transport/transcript"
 )
 
-// launch starts the process. If another process took its port meanwhile, it tries once more with a new one.
-func (in *Instance) launch(ctx context.Context) error {
+// launchProcess starts the process. If another process took its port meanwhile, it tries once more with a new one.
+func (in *Instance) launchProcess(ctx context.Context) error {
 	if portIn(in.profile.URL) == "" {
-		in.locate()
+		in.locateTarget()
 		if socket, _, err := unixurl.Split(in.fill.url); err == nil && unixurl.TooLong(socket) != "" {
-			return &StartError{Command: in.argv(),
+			return &StartError{Command: in.resolveCommand(),
 				Reason: "is not started: " + unixurl.TooLong(socket) + " (set TMPDIR to a shorter folder): " + socket}
 		}
-		if listens(ctx, in.fill.url, probeWait) == nil { // it would be tested instead of ours
+		if checkListens(ctx, in.fill.url, probeWait) == nil { // it would be tested instead of ours
 			return &StartError{
-				Command: in.argv(), Reason: fmt.Sprintf("is not started: another process already listens at %s", in.fill.url),
+				Command: in.resolveCommand(), Reason: fmt.Sprintf("is not started: another process already listens at %s", in.fill.url),
 			}
 		}
 	}
 	for try := 1; ; try++ {
-		if err := in.lend(); err != nil {
+		if err := in.pickPorts(); err != nil {
 			return err
 		}
-		in.locate()
+		in.locateTarget()
 		err := in.prepareAndSpawn(ctx)
 		var start *StartError
-		if try == 2 || !errors.As(err, &start) || in.process() == nil || !in.clashed(start) {
+		if try == 2 || !errors.As(err, &start) || in.currentProcess() == nil || !in.portWasTaken(start) {
 			return err
 		}
-		in.release()
+		in.releasePorts()
 	}
 }
 
-// lend picks the process's free ports: {port2}, and {port} unless the profile names the port.
-func (in *Instance) lend() (err error) {
-	if err = in.setup.lend(); err != nil || portIn(in.profile.URL) == "" {
+// pickPorts picks the process's free ports: {port2}, and {port} unless the profile names the port.
+func (in *Instance) pickPorts() (err error) {
+	if err = in.setup.pickSecondPort(); err != nil || portIn(in.profile.URL) == "" {
 		return err
 	}
 	if in.picked, err = freeport.Lend(); err != nil {
@@ -58,32 +58,32 @@ func (in *Instance) lend() (err error) {
 	return nil
 }
 
-func (in *Instance) release() {
+func (in *Instance) releasePorts() {
 	in.picked.Release()
 	in.second.Release()
 }
 
-// clashed reports whether the process exited because another one had taken one of the ports picked for it.
-func (in *Instance) clashed(err *StartError) bool {
+// portWasTaken reports whether the process exited because another one had taken one of the ports picked for it.
+func (in *Instance) portWasTaken(err *StartError) bool {
 	return in.picked != nil && portClash(in.picked.Number, err) || portTaken(in.second.Number)
 }
 
 func (in *Instance) prepareAndSpawn(ctx context.Context) error {
-	if err := in.prepare(ctx); err != nil {
+	if err := in.prepareStart(ctx); err != nil {
 		return err
 	}
-	return in.spawn(ctx)
+	return in.spawnProcess(ctx)
 }
 
-// spawn starts the process and waits until it is ready. After an error the process is gone.
-func (in *Instance) spawn(ctx context.Context) error {
+// spawnProcess starts the process and waits until it is ready. After an error the process is gone.
+func (in *Instance) spawnProcess(ctx context.Context) error {
 	matched := make(chan struct{})
 	if log := in.profile.Command.Ready.Log; log != "" {
 		re, once := regexp.MustCompile(log), sync.OnceFunc(func() { close(matched) }) // Parse has checked it
-		in.stdout.expect(re, once)
-		in.stderr.expect(re, once)
+		in.stdout.expectLine(re, once)
+		in.stderr.expectLine(re, once)
 	}
-	p, err := in.run(in.stdout, in.stderr)
+	p, err := in.startProcess(in.stdout, in.stderr)
 	if err != nil {
 		return err
 	}
@@ -92,15 +92,15 @@ func (in *Instance) spawn(ctx context.Context) error {
 	in.mu.Unlock()
 
 	err = in.awaitReady(ctx, p, matched)
-	in.stdout.expect(nil, nil)
-	in.stderr.expect(nil, nil)
+	in.stdout.expectLine(nil, nil)
+	in.stderr.expectLine(nil, nil)
 	if err == nil {
 		return nil
 	}
-	left := p.stop(context.Background(), 0)
+	left := p.stopGroup(context.Background(), 0)
 	if start, ok := err.(*StartError); ok {
 		redact := transcript.NewRedactor(in.profile.Secrets...)
-		start.Command, start.Stdout, start.Stderr = in.argv(), redact.String(in.stdout.String()),
+		start.Command, start.Stdout, start.Stderr = in.resolveCommand(), redact.String(in.stdout.String()),
 			redact.String(in.stderr.String())
 		for i, word := range start.Command {
 			start.Command[i] = redact.String(word)
@@ -114,19 +114,19 @@ func (in *Instance) spawn(ctx context.Context) error {
 	return err
 }
 
-// relaunch ends the process and starts it again.
-func (in *Instance) relaunch(ctx context.Context, kill bool) error {
+// restartProcess ends the process and starts it again.
+func (in *Instance) restartProcess(ctx context.Context, kill bool) error {
 	grace := in.profile.Command.Stop.Duration
 	if kill {
 		grace = 0
 	}
-	if err := in.process().stop(ctx, grace); err != nil {
+	if err := in.currentProcess().stopGroup(ctx, grace); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
 		return fmt.Errorf("restart target: %w", context.Cause(ctx))
 	}
-	return in.spawn(ctx)
+	return in.spawnProcess(ctx)
 }
 
 // NewLauncher returns the launcher for a profile. The Running is a Caller if the target Dials, a Piper if it
@@ -197,13 +197,13 @@ var errStopped = errors.New("the target is being stopped")
 // NewLauncher.
 func Start(ctx context.Context, p *Profile, o LaunchOptions) (*Instance, error) {
 	in := &Instance{stdout: &output{}, stderr: &output{},
-		setup: setup{profile: p, fill: filling{model: o.ModelURL, driver: p.told(WS)}}}
+		setup: setup{profile: p, fill: filling{model: o.ModelURL, driver: p.driverVariable(WS)}}}
 	if o.Stderr != nil {
 		tee := &lockedWriter{w: o.Stderr}
 		in.stdout.tee, in.stderr.tee = tee, tee
 	}
-	in.open()
-	err := in.begin(ctx)
+	in.isOpen()
+	err := in.beginStart(ctx)
 	if err == nil {
 		return in, nil
 	}
@@ -213,17 +213,17 @@ func Start(ctx context.Context, p *Profile, o LaunchOptions) (*Instance, error) 
 	return nil, err
 }
 
-func (in *Instance) begin(ctx context.Context) error {
+func (in *Instance) beginStart(ctx context.Context) error {
 	in.life.Lock()
 	defer in.life.Unlock()
-	if err := in.settle(); err != nil {
+	if err := in.createScratch(); err != nil {
 		return fmt.Errorf("start target: %w", err)
 	}
 	if in.profile.Command != nil {
-		return in.launch(ctx)
+		return in.launchProcess(ctx)
 	}
-	in.locate()
-	if err := listens(ctx, in.fill.url, in.profile.Limits.Open.Duration); err != nil {
+	in.locateTarget()
+	if err := checkListens(ctx, in.fill.url, in.profile.Limits.Open.Duration); err != nil {
 		if ctx.Err() != nil {
 			return fmt.Errorf("reach target: %w", context.Cause(ctx))
 		}
@@ -232,8 +232,8 @@ func (in *Instance) begin(ctx context.Context) error {
 	return in.tellModel(ctx)
 }
 
-// locate sets URL and port, from the profile and the ports that were picked.
-func (in *Instance) locate() {
+// locateTarget sets URL and port, from the profile and the ports that were picked.
+func (in *Instance) locateTarget() {
 	in.fill.port = ""
 	if in.picked != nil {
 		in.fill.port = strconv.Itoa(in.picked.Number)
@@ -255,12 +255,12 @@ func (in *Instance) BaseURL() string { return unixurl.Base(in.fill.url) }
 func (in *Instance) Stderr() string { return in.stderr.String() }
 
 // StderrBetween implements Witness.
-func (in *Instance) StderrBetween(from, to time.Time) string { return in.stderr.between(from, to) }
+func (in *Instance) StderrBetween(from, to time.Time) string { return in.stderr.textBetween(from, to) }
 
 // Exited returns a channel that closes when the process has exited other than by Stop or Restart. Each restart makes
 // a new channel. It is nil if the process is not ours.
 func (in *Instance) Exited() <-chan struct{} {
-	if p := in.process(); p != nil {
+	if p := in.currentProcess(); p != nil {
 		return p.died
 	}
 	return nil
@@ -268,7 +268,7 @@ func (in *Instance) Exited() <-chan struct{} {
 
 // PID implements Process.
 func (in *Instance) PID() int {
-	if p := in.process(); p != nil {
+	if p := in.currentProcess(); p != nil {
 		return p.group
 	}
 	return 0
@@ -276,8 +276,8 @@ func (in *Instance) PID() int {
 
 // ExitErr says how the process exited ("exit status 3", "signal: killed"); nil while it runs.
 func (in *Instance) ExitErr() error {
-	if p := in.process(); p != nil {
-		return p.how()
+	if p := in.currentProcess(); p != nil {
+		return p.describeExit()
 	}
 	return nil
 }
@@ -291,7 +291,7 @@ func (in *Instance) Hook(ctx context.Context, name string, agent CustomAgent) er
 	if command == "" {
 		return &NotDeclaredError{"hooks." + name}
 	}
-	_, err := in.readerShell(ctx, name, command, agent.env())
+	_, err := in.readerShell(ctx, name, command, agent.hookEnvironment())
 	return err
 }
 
@@ -312,7 +312,7 @@ func (in *Instance) Pipe(ctx context.Context) (Piped, error) {
 	if !slices.Contains(in.profile.Drivers, Stdio) || in.profile.Command == nil {
 		return nil, &NotDeclaredError{"driver " + Stdio}
 	}
-	return pipe(ctx, &in.lifetime, in.setup, &in.piped, in.stderr)
+	return startPiped(ctx, &in.lifetime, in.setup, &in.piped, in.stderr)
 }
 
 // maxConfig bounds the bytes of agents.file.
@@ -326,7 +326,7 @@ func (in *Instance) ConfigBytes() ([]byte, error) {
 	if in.profile.Agents.File == "" {
 		return nil, &NotDeclaredError{"agents.file or hooks.config-digest"}
 	}
-	b, err := input.Read(in.resolve(in.profile.Agents.File), maxConfig)
+	b, err := input.Read(in.resolvePath(in.profile.Agents.File), maxConfig)
 	if err != nil {
 		return nil, fmt.Errorf("agents.file: %w", err)
 	}
@@ -338,10 +338,10 @@ func (in *Instance) ConfigBytes() ([]byte, error) {
 func (in *Instance) Restart(ctx context.Context, kill bool) error {
 	in.life.Lock()
 	defer in.life.Unlock()
-	ctx, cancel := in.bound(ctx)
+	ctx, cancel := in.boundByStop(ctx)
 	defer cancel()
 	if in.profile.Command != nil {
-		return in.relaunch(ctx, kill)
+		return in.restartProcess(ctx, kill)
 	}
 	if in.profile.Hooks.Restart == "" {
 		return &NotDeclaredError{"command or hooks.restart"}
@@ -350,12 +350,12 @@ func (in *Instance) Restart(ctx context.Context, kill bool) error {
 	if kill {
 		how = "PARLEY_KILL=1"
 	}
-	if _, err := in.shell(ctx, HookRestart, in.profile.Hooks.Restart, []string{how}); err != nil {
+	if _, err := in.newShell(ctx, HookRestart, in.profile.Hooks.Restart, []string{how}); err != nil {
 		return err
 	}
 	up, cancel := deadline.WithLimit(ctx, in.profile.Limits.Hook.Duration)
 	defer cancel()
-	return await(up, func(ctx context.Context) error { return listens(ctx, in.fill.url, probeWait) })
+	return awaitSuccess(up, func(ctx context.Context) error { return checkListens(ctx, in.fill.url, probeWait) })
 }
 
 // Stop ends the process and its group: SIGTERM, then SIGKILL after the grace period or when ctx ends. Then it removes
@@ -364,15 +364,15 @@ func (in *Instance) Stop(ctx context.Context) error {
 	in.cancel()
 	in.life.Lock()
 	defer in.life.Unlock()
-	err := in.piped.stop(ctx)
-	if p := in.process(); p != nil {
-		err = errors.Join(err, p.stop(ctx, in.profile.Command.Stop.Duration))
+	err := in.piped.stopAll(ctx)
+	if p := in.currentProcess(); p != nil {
+		err = errors.Join(err, p.stopGroup(ctx, in.profile.Command.Stop.Duration))
 	}
-	in.release()
+	in.releasePorts()
 	return errors.Join(err, os.RemoveAll(in.fill.dir))
 }
 
-func (in *Instance) process() *process {
+func (in *Instance) currentProcess() *process {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return in.proc
@@ -382,7 +382,7 @@ func (in *Instance) process() *process {
 func (in *Instance) readerShell(ctx context.Context, name, command string, env []string) ([]byte, error) {
 	in.life.RLock()
 	defer in.life.RUnlock()
-	ctx, cancel := in.bound(ctx)
+	ctx, cancel := in.boundByStop(ctx)
 	defer cancel()
 	in.mu.Lock()
 	late, others := in.late[name], len(in.late)
@@ -395,7 +395,7 @@ func (in *Instance) readerShell(ctx context.Context, name, command string, env [
 		ctx, over = deadline.WithLimitCause(ctx, limit, &lateError{limit})
 		defer over()
 	}
-	out, err := in.shell(ctx, name, command, env)
+	out, err := in.newShell(ctx, name, command, env)
 	if _, slow := errors.AsType[*lateError](err); slow {
 		in.mu.Lock()
 		defer in.mu.Unlock()

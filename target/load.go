@@ -73,7 +73,7 @@ func (ks Kinds) ForLauncher(name string, texts ...string) (*Profile, error) {
 		return nil, d.Fail("", "the profile is empty", "")
 	}
 	c := &Checker{Decoder: d, Profile: p, kinds: ks}
-	return p, c.run(c.protocol, c.hooks, c.model, c.tools, c.sections)
+	return p, c.runChecks(c.checkProtocol, c.checkHooks, c.checkModel, c.checkTools, c.checkSections)
 }
 
 // ParseIn is Parse for a profile in a folder, an absolute path or "", to which its relative paths refer.
@@ -92,7 +92,7 @@ func (ks Kinds) ParseIn(b []byte, name, dir string, env func(string) (string, bo
 	p.Dir = dir
 	c := &Checker{Decoder: d, Profile: p, kinds: ks}
 	c.known, _ = mistakesIn(err)
-	if err := Together(err, c.check()); err != nil {
+	if err := Together(err, c.findMistakes()); err != nil {
 		return nil, err
 	}
 	if p.Name == "" {
@@ -123,12 +123,12 @@ func (d *Decoder) defaults(body ast.Node, ks Kinds) (*Profile, error) {
 			break
 		}
 		errs = append(errs, d.failAt(d.placeAt(m.Value), "protocol", fmt.Sprintf("unknown protocol %q", text),
-			suggest(text, ks.Protocols())))
+			suggestWord(text, ks.Protocols())))
 	}
 	kind, _ := ks.Find(protocol)
 	p := kind.New()
 	for _, m := range members {
-		_, own := p.section(m.Key)
+		_, own := p.sectionOf(m.Key)
 		owner := ks.ownerOf(m.Key)
 		if owner == "" || own && known {
 			continue

@@ -41,8 +41,8 @@ type write struct {
 // keptWrites bounds the writes that are kept; the older half is dropped.
 const keptWrites = 4096
 
-// expect calls matched once, at the next line that re matches; nil expects nothing.
-func (o *output) expect(re *regexp.Regexp, matched func()) {
+// expectLine calls matched once, at the next line that re matches; nil expects nothing.
+func (o *output) expectLine(re *regexp.Regexp, matched func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.watch, o.matched, o.line = re, matched, nil
@@ -53,29 +53,29 @@ func (o *output) copyFrom(r *os.File) {
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := r.Read(buf)
-		o.write(buf[:n])
+		o.writeChunk(buf[:n])
 		if err != nil {
 			return
 		}
 	}
 }
 
-func (o *output) write(p []byte) {
+func (o *output) writeChunk(p []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.tee != nil {
 		_, _ = o.tee.Write(p) // a writer that fails must not stop the target
 	}
-	o.keep(p)
+	o.keepTail(p)
 	if o.total += int64(len(p)); len(p) > 0 {
 		o.writes = append(o.writes[len(o.writes)/keptWrites*(keptWrites/2):], write{time.Now(), o.total})
 	}
 	if o.watch != nil {
-		o.scan(p)
+		o.scanLines(p)
 	}
 }
 
-func (o *output) keep(p []byte) {
+func (o *output) keepTail(p []byte) {
 	p = p[max(0, len(p)-keptOutput):]
 	room := min(len(p), keptOutput-len(o.buf))
 	o.buf = append(o.buf, p[:room]...)
@@ -85,8 +85,8 @@ func (o *output) keep(p []byte) {
 	}
 }
 
-// scan checks each line when it ends, and the unfinished last one: some programs end without a line break.
-func (o *output) scan(p []byte) {
+// scanLines checks each line when it ends, and the unfinished last one: some programs end without a line break.
+func (o *output) scanLines(p []byte) {
 	for _, b := range p {
 		if b != '\n' {
 			if len(o.line) < keptOutput {
@@ -94,15 +94,15 @@ func (o *output) scan(p []byte) {
 			}
 			continue
 		}
-		if o.found() {
+		if o.matchLine() {
 			return
 		}
 		o.line = o.line[:0]
 	}
-	o.found()
+	o.matchLine()
 }
 
-func (o *output) found() bool {
+func (o *output) matchLine() bool {
 	if !o.watch.Match(o.line) {
 		return false
 	}
@@ -112,16 +112,16 @@ func (o *output) found() bool {
 }
 
 // Write never fails.
-func (o *output) Write(p []byte) (int, error) { o.write(p); return len(p), nil }
+func (o *output) Write(p []byte) (int, error) { o.writeChunk(p); return len(p), nil }
 
 // String returns what was kept, oldest first.
 func (o *output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.text()
+	return o.keptText()
 }
 
-func (o *output) text() string {
+func (o *output) keptText() string {
 	text := string(o.buf[o.next:]) + string(o.buf[:o.next])
 	if len(text) == keptOutput { // earlier output is lost
 		return cut.Whole(text)
@@ -129,11 +129,11 @@ func (o *output) text() string {
 	return text
 }
 
-// between returns what was read from one time to another, as far as it is kept.
-func (o *output) between(from, to time.Time) string {
+// textBetween returns what was read from one time to another, as far as it is kept.
+func (o *output) textBetween(from, to time.Time) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	text := o.text()
+	text := o.keptText()
 	kept := o.total - int64(len(text)) // what came before is lost
 	begin, end := kept, kept
 	for _, w := range o.writes {
@@ -185,7 +185,7 @@ func (in *Instance) LogFolder() (string, error) {
 	if reach.Logs == "" {
 		return "", &NotDeclaredError{reach.LogsKey}
 	}
-	return in.resolve(reach.Logs), nil
+	return in.resolvePath(reach.Logs), nil
 }
 
 // MaxLog is the largest part of a log file that is read, in bytes.
@@ -244,7 +244,7 @@ func openLog(folder, name string, limit int64) (io.ReadCloser, error) {
 		switch {
 		case err == nil:
 			return &logFile{f: f, left: limit, limit: limit}, nil
-		case escapes(root, err):
+		case escapesRoot(root, err):
 			return nil, &OutsideError{folder, name, "a symbolic link leads out of it"}
 		case !errors.Is(err, fs.ErrNotExist):
 			return nil, fmt.Errorf("open log: %w", err)
@@ -300,9 +300,9 @@ func openRegular(root *os.Root, name string) (*os.File, error) {
 	return root.Open(name)
 }
 
-// escapes reports whether an error means that a path leaves its root. Package os does not export that error, so
+// escapesRoot reports whether an error means that a path leaves its root. Package os does not export that error, so
 // escapes provokes one to compare with.
-func escapes(root *os.Root, err error) bool {
+func escapesRoot(root *os.Root, err error) bool {
 	f, out := root.Open("..")
 	if out == nil {
 		_ = f.Close()

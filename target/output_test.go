@@ -11,28 +11,29 @@ func TestOutputBetween(t *testing.T) {
 	var o output
 	times := []time.Time{time.Now().Add(-time.Hour)}
 	for i, text := range []string{"one\n", "two\n", "three\n"} {
-		o.write([]byte(text))
+		o.writeChunk([]byte(text))
 		times = append(times, times[i].Add(time.Second))
 		o.writes[i].at = times[i].Add(time.Millisecond)
 	}
 	for from := range times {
 		for to := from; to < len(times); to++ {
 			want := strings.Join([]string{"one\n", "two\n", "three\n"}[from:to], "")
-			if got := o.between(times[from], times[to]); got != want {
+			if got := o.textBetween(times[from], times[to]); got != want {
 				t.Errorf("from %d to %d: %q, want %q", from, to, got, want)
 			}
 		}
 	}
-	o.write([]byte(strings.Repeat("x", keptOutput-2)))
-	o.write([]byte("y\n"))
-	if got := o.between(times[0], time.Now().Add(time.Hour)); len(got) != keptOutput || !strings.HasSuffix(got, "xy\n") {
+	o.writeChunk([]byte(strings.Repeat("x", keptOutput-2)))
+	o.writeChunk([]byte("y\n"))
+	if got := o.textBetween(times[0], time.Now().Add(time.Hour)); len(got) != keptOutput ||
+		!strings.HasSuffix(got, "xy\n") {
 		t.Errorf("what is kept has %d bytes", len(got))
 	}
-	if got := o.between(times[0], times[3]); got != "" {
+	if got := o.textBetween(times[0], times[3]); got != "" {
 		t.Errorf("what is lost: %q", got)
 	}
 	for range 3 * keptWrites {
-		o.write([]byte("z\n"))
+		o.writeChunk([]byte("z\n"))
 	}
 	if len(o.writes) > keptWrites {
 		t.Errorf("%d writes are kept", len(o.writes))

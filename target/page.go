@@ -118,7 +118,7 @@ func (c *Checker) Hosts(path string, list []string) error {
 			c.Fail(at, fmt.Sprintf("the host %q is given twice", host), "")
 		}
 	}
-	return c.since(n)
+	return c.mistakeSince(n)
 }
 
 // selectorMistake describes an error in the brackets and quotes of a CSS selector; "" if there is none. The browser

@@ -22,13 +22,13 @@ func (l pipeLauncher) Launch(_ context.Context, o LaunchOptions) (Running, error
 		return nil, fmt.Errorf("start target: %w", err)
 	}
 	r := &pipes{setup: setup{profile: l.p, fill: filling{profile: base, model: o.ModelURL}}, stderr: &output{}}
-	if err := r.find(); err != nil {
+	if err := r.findProgram(); err != nil {
 		return nil, &StartError{Command: l.p.Command.Run, Reason: "cannot be started", Err: err}
 	}
 	if o.Stderr != nil {
 		r.stderr.tee = &lockedWriter{w: o.Stderr}
 	}
-	r.open()
+	r.isOpen()
 	return r, nil
 }
 
@@ -49,7 +49,7 @@ var (
 )
 
 func (r *pipes) Pipe(ctx context.Context) (Piped, error) {
-	return pipe(ctx, &r.lifetime, r.setup, &r.piped, r.stderr)
+	return startPiped(ctx, &r.lifetime, r.setup, &r.piped, r.stderr)
 }
 
 func (r *pipes) BaseURL() string { return "" }
@@ -58,7 +58,7 @@ func (r *pipes) BaseURL() string { return "" }
 func (r *pipes) Stderr() string { return r.stderr.String() }
 
 // StderrBetween implements Witness.
-func (r *pipes) StderrBetween(from, to time.Time) string { return r.stderr.between(from, to) }
+func (r *pipes) StderrBetween(from, to time.Time) string { return r.stderr.textBetween(from, to) }
 
 func (r *pipes) Hook(_ context.Context, name string, _ CustomAgent) error {
 	return &NotDeclaredError{"hooks." + name}
@@ -77,27 +77,27 @@ func (r *pipes) Stop(ctx context.Context) error {
 	r.cancel()
 	r.life.Lock()
 	defer r.life.Unlock()
-	return r.piped.stop(ctx)
+	return r.piped.stopAll(ctx)
 }
 
-// pipe starts a process to be reached by its stdin and stdout, bound to the lifetime of its Running, and adds it to
-// among. Its stderr is also copied to stderr.
-func pipe(ctx context.Context, l *lifetime, s setup, among *started, stderr *output) (Piped, error) {
+// startPiped starts a process to be reached by its stdin and stdout, bound to the lifetime of its Running, and adds it
+// to among. Its stderr is also copied to stderr.
+func startPiped(ctx context.Context, l *lifetime, s setup, among *started, stderr *output) (Piped, error) {
 	l.life.RLock()
 	defer l.life.RUnlock()
-	ctx, cancel := l.bound(ctx)
+	ctx, cancel := l.boundByStop(ctx)
 	defer cancel()
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("start a process: %w", context.Cause(ctx))
 	}
 	// the folder and the second port belong to the Running's own process
-	s.fill.driver, s.fill.dir, s.second = s.profile.told(Stdio), "", nil
+	s.fill.driver, s.fill.dir, s.second = s.profile.driverVariable(Stdio), "", nil
 	c := &pipedProcess{among: among, setup: s, stderr: &output{tee: stderr}}
-	if err := c.begin(ctx); err != nil {
+	if err := c.beginPiped(ctx); err != nil {
 		c.second.Release()
 		return nil, errors.Join(err, os.RemoveAll(c.fill.dir))
 	}
-	among.add(c)
+	among.addProcess(c)
 	return c, nil
 }
 
@@ -109,30 +109,30 @@ type pipedProcess struct {
 	proc   *process
 }
 
-func (c *pipedProcess) begin(ctx context.Context) (err error) {
-	if err := c.settle(); err != nil {
+func (c *pipedProcess) beginPiped(ctx context.Context) (err error) {
+	if err := c.createScratch(); err != nil {
 		return fmt.Errorf("start a process: %w", err)
 	}
-	if err := c.lend(); err != nil {
+	if err := c.pickSecondPort(); err != nil {
 		return err
 	}
-	if err := c.prepare(ctx); err != nil {
+	if err := c.prepareStart(ctx); err != nil {
 		return err
 	}
-	c.proc, err = c.run(nil, c.stderr)
+	c.proc, err = c.startProcess(nil, c.stderr)
 	return err
 }
 
 func (c *pipedProcess) Stdin() io.WriteCloser   { return c.proc.stdin }
 func (c *pipedProcess) Stdout() io.Reader       { return c.proc.speech }
 func (c *pipedProcess) Exited() <-chan struct{} { return c.proc.exited }
-func (c *pipedProcess) ExitErr() error          { return c.proc.how() }
+func (c *pipedProcess) ExitErr() error          { return c.proc.describeExit() }
 func (c *pipedProcess) Stderr() string          { return c.stderr.String() }
 
 // Stop ends the process and its group, like Instance.Stop, and removes the scratch folder.
 func (c *pipedProcess) Stop(ctx context.Context) error {
 	_ = c.proc.stdin.Close() // many programs take this as the request to exit
-	err := c.proc.stop(ctx, c.profile.Command.Stop.Duration)
+	err := c.proc.stopGroup(ctx, c.profile.Command.Stop.Duration)
 	_ = c.proc.speech.Close()
 	if err != nil {
 		return err
@@ -141,7 +141,7 @@ func (c *pipedProcess) Stop(ctx context.Context) error {
 	if err := os.RemoveAll(c.fill.dir); err != nil {
 		return fmt.Errorf("stop a process: %w", err)
 	}
-	c.among.forget(c)
+	c.among.forgetProcess(c)
 	return nil
 }
 

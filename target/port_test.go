@@ -41,8 +41,8 @@ func awaitsPort(t *testing.T, port string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := await(ctx, func(ctx context.Context) error {
-		return listens(ctx, "http://127.0.0.1:"+port, probeWait)
+	if err := awaitSuccess(ctx, func(ctx context.Context) error {
+		return checkListens(ctx, "http://127.0.0.1:"+port, probeWait)
 	}); err != nil {
 		t.Fatal(err)
 	}

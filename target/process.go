@@ -75,7 +75,7 @@ func startProcess(cmd *exec.Cmd, stdout, stderr *output) (*process, error) {
 	procgroup.DieWithParent(cmd)
 	p.mark = procgroup.Mark(cmd)
 	started := make(chan error)
-	go p.run(cmd, out, errs, started)
+	go p.followProcess(cmd, out, errs, started)
 	err = <-started
 	closeAll(theirs...)
 	if err != nil {
@@ -91,9 +91,9 @@ func closeAll(files ...*os.File) {
 	}
 }
 
-// run starts cmd and follows it to the end of its group. It locks its thread, because the kernel kills the process
-// when the thread that started it ends.
-func (p *process) run(cmd *exec.Cmd, out, errs *os.File, started chan<- error) {
+// followProcess starts cmd and follows it to the end of its group. It locks its thread, because the kernel kills the
+// process when the thread that started it ends.
+func (p *process) followProcess(cmd *exec.Cmd, out, errs *os.File, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer p.kill()
@@ -152,9 +152,9 @@ func awaitGroup(ctx context.Context, group int) {
 	}
 }
 
-// stop asks the group to exit, kills the rest after the grace period or when ctx ends, and waits until it is gone.
+// stopGroup asks the group to exit, kills the rest after the grace period or when ctx ends, and waits until it is gone.
 // Without grace it kills at once. It may be called again, and concurrently.
-func (p *process) stop(ctx context.Context, grace time.Duration) error {
+func (p *process) stopGroup(ctx context.Context, grace time.Duration) error {
 	p.mu.Lock()
 	p.asked = true
 	if grace > 0 && !closed(p.exited) {
@@ -184,8 +184,8 @@ func (p *process) stop(ctx context.Context, grace time.Duration) error {
 	}
 }
 
-// how says how the leader exited; nil while it runs.
-func (p *process) how() error {
+// describeExit says how the leader exited; nil while it runs.
+func (p *process) describeExit() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.err
@@ -321,7 +321,7 @@ type started struct {
 
 type stopper interface{ Stop(context.Context) error }
 
-func (s *started) add(p stopper) {
+func (s *started) addProcess(p stopper) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.all == nil {
@@ -330,14 +330,14 @@ func (s *started) add(p stopper) {
 	s.all[p] = true
 }
 
-func (s *started) forget(p stopper) {
+func (s *started) forgetProcess(p stopper) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.all, p)
 }
 
-// stop stops them concurrently.
-func (s *started) stop(ctx context.Context) error {
+// stopAll stops them concurrently.
+func (s *started) stopAll(ctx context.Context) error {
 	s.mu.Lock()
 	all := slices.Collect(maps.Keys(s.all))
 	s.mu.Unlock()
@@ -366,33 +366,33 @@ var (
 
 // Reset implements Resetter. The hook may restart a target that was not started by us.
 func (in *Instance) Reset(ctx context.Context) error {
-	if err := reset(ctx, &in.lifetime, &in.setup); err != nil || in.profile.Command != nil {
+	if err := runResetHook(ctx, &in.lifetime, &in.setup); err != nil || in.profile.Command != nil {
 		return err
 	}
 	in.life.RLock()
 	defer in.life.RUnlock()
-	ctx, cancel := in.bound(ctx)
+	ctx, cancel := in.boundByStop(ctx)
 	defer cancel()
 	up, cancel := deadline.WithLimit(ctx, in.profile.Limits.Hook.Duration)
 	defer cancel()
-	return await(up, func(ctx context.Context) error { return listens(ctx, in.fill.url, probeWait) })
+	return awaitSuccess(up, func(ctx context.Context) error { return checkListens(ctx, in.fill.url, probeWait) })
 }
 
 // Reset implements Resetter. It resets what agents have outside of their processes.
-func (a *agents) Reset(ctx context.Context) error { return reset(ctx, &a.lifetime, &a.setup) }
+func (a *agents) Reset(ctx context.Context) error { return runResetHook(ctx, &a.lifetime, &a.setup) }
 
 // Reset implements Resetter. It resets what the processes have outside of themselves.
-func (r *pipes) Reset(ctx context.Context) error { return reset(ctx, &r.lifetime, &r.setup) }
+func (r *pipes) Reset(ctx context.Context) error { return runResetHook(ctx, &r.lifetime, &r.setup) }
 
-func reset(ctx context.Context, l *lifetime, s *setup) error {
+func runResetHook(ctx context.Context, l *lifetime, s *setup) error {
 	command := s.profile.Hooks.Reset
 	if command == "" {
 		return &NotDeclaredError{"hooks." + HookReset}
 	}
 	l.life.RLock()
 	defer l.life.RUnlock()
-	ctx, cancel := l.bound(ctx)
+	ctx, cancel := l.boundByStop(ctx)
 	defer cancel()
-	_, err := s.shell(ctx, HookReset, command, nil)
+	_, err := s.newShell(ctx, HookReset, command, nil)
 	return err
 }

@@ -246,8 +246,9 @@ func (p *Profile) Dials() bool { return p.Reach().Dials }
 // PipesOnly reports whether the target can be reached only by its stdin and stdout. See Piper.
 func (p *Profile) PipesOnly() bool { return len(p.Drivers) == 1 && p.Drivers[0] == Stdio }
 
-// told returns the value of PARLEY_DRIVER for a driver: "" if the protocol's targets are reached in only one way.
-func (p *Profile) told(driver string) string {
+// driverVariable returns the value of PARLEY_DRIVER for a driver: "" if the protocol's targets are reached in only one
+// way.
+func (p *Profile) driverVariable(driver string) string {
 	if slices.Contains(p.kind.Drivers, Stdio) {
 		return driver
 	}
@@ -292,7 +293,7 @@ func (p *Profile) Resets() bool {
 }
 
 // UsesModel reports whether the target can be told the model stub's address.
-func (p *Profile) UsesModel() bool { return p.Model != nil || p.Command.mentions("{model}") }
+func (p *Profile) UsesModel() bool { return p.Model != nil || p.Command.mentionsPlaceholder("{model}") }
 
 // Header returns the profile's headers as a new http.Header.
 func (p *Profile) Header() http.Header {

@@ -39,8 +39,8 @@ var (
 // probeWait bounds one check.
 const probeWait = 2 * time.Second
 
-// await retries until try succeeds or ctx ends, and returns the last failure that ctx did not cause.
-func await(ctx context.Context, try func(context.Context) error) error {
+// awaitSuccess retries until try succeeds or ctx ends, and returns the last failure that ctx did not cause.
+func awaitSuccess(ctx context.Context, try func(context.Context) error) error {
 	begun := time.Now()
 	pace := time.NewTimer(0)
 	defer pace.Stop()
@@ -81,7 +81,7 @@ func (in *Instance) awaitReady(ctx context.Context, p *process, matched <-chan s
 		case <-ctx.Done():
 		}
 	}()
-	err := in.probe(ctx, r, matched)
+	err := in.probeUntilReady(ctx, r, matched)
 	if err == nil && !closed(p.exited) {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (in *Instance) awaitReady(ctx context.Context, p *process, matched <-chan s
 	<-watching
 	switch cause := context.Cause(ctx); cause {
 	case errEnded:
-		return &StartError{Reason: "ended before it was ready", Err: p.how()}
+		return &StartError{Reason: "ended before it was ready", Err: p.describeExit()}
 	case errLate:
 		return &StartError{Reason: fmt.Sprintf("was not ready within %s%s", r.Within, in.portHint()), Err: err}
 	default:
@@ -100,8 +100,8 @@ func (in *Instance) awaitReady(ctx context.Context, p *process, matched <-chan s
 	}
 }
 
-// probe waits until the target is ready by the profile's definition, or ctx ends.
-func (in *Instance) probe(ctx context.Context, r Ready, matched <-chan struct{}) error {
+// probeUntilReady waits until the target is ready by the profile's definition, or ctx ends.
+func (in *Instance) probeUntilReady(ctx context.Context, r Ready, matched <-chan struct{}) error {
 	switch {
 	case r.Log != "":
 		select {
@@ -111,20 +111,20 @@ func (in *Instance) probe(ctx context.Context, r Ready, matched <-chan struct{})
 			return fmt.Errorf("no line matched %q", r.Log)
 		}
 	case r.Path != "":
-		client := prober(in.profile)
+		client := newProber(in.profile)
 		defer client.CloseIdleConnections()
-		return await(ctx, func(ctx context.Context) error {
-			return answers(ctx, client, in.BaseURL()+r.Path, in.profile.Headers)
+		return awaitSuccess(ctx, func(ctx context.Context) error {
+			return checkAnswers(ctx, client, in.BaseURL()+r.Path, in.profile.Headers)
 		})
 	}
-	return await(ctx, func(ctx context.Context) error { return listens(ctx, in.fill.url, probeWait) })
+	return awaitSuccess(ctx, func(ctx context.Context) error { return checkListens(ctx, in.fill.url, probeWait) })
 }
 
 // portHint explains the commonest mistake.
 func (in *Instance) portHint() string {
 	c := in.profile.Command
 	placeholder := portIn(in.profile.URL)
-	if placeholder == "" || c.mentions(placeholder) || c.mentions("{url}") {
+	if placeholder == "" || c.mentionsPlaceholder(placeholder) || c.mentionsPlaceholder("{url}") {
 		return ""
 	}
 	_, port := hostPort(in.fill.url)
@@ -132,8 +132,8 @@ func (in *Instance) portHint() string {
 		placeholder)
 }
 
-// answers checks that a GET returns a status below 500.
-func answers(ctx context.Context, client *http.Client, url string, headers map[string]string) error {
+// checkAnswers checks that a GET returns a status below 500.
+func checkAnswers(ctx context.Context, client *http.Client, url string, headers map[string]string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err
@@ -160,13 +160,13 @@ func setHeaders(req *http.Request, headers map[string]string) {
 	}
 }
 
-// prober returns a client without keep-alives and proxies that does not follow redirects.
-func prober(p *Profile) *http.Client {
+// newProber returns a client without keep-alives and proxies that does not follow redirects.
+func newProber(p *Profile) *http.Client {
 	return httpclient.New(unixurl.Teach(&http.Transport{DisableKeepAlives: true, TLSClientConfig: p.TLSConfig()}))
 }
 
-// dial connects to an address. The limit excludes time in which this process could not run.
-func dial(ctx context.Context, at string, within time.Duration) (net.Conn, error) {
+// dialAddress connects to an address. The limit excludes time in which this process could not run.
+func dialAddress(ctx context.Context, at string, within time.Duration) (net.Conn, error) {
 	limited, cancel := deadline.WithLimit(ctx, within)
 	defer cancel()
 	var dialer net.Dialer
@@ -177,9 +177,9 @@ func dial(ctx context.Context, at string, within time.Duration) (net.Conn, error
 	return conn, err
 }
 
-// listens checks that a server accepts connections at a base URL; *UnreachableError if not. Every address of the host
-// gets an equal share of the time.
-func listens(ctx context.Context, base string, within time.Duration) error {
+// checkListens checks that a server accepts connections at a base URL; *UnreachableError if not. Every address of the
+// host gets an equal share of the time.
+func checkListens(ctx context.Context, base string, within time.Duration) error {
 	ctx, cancel := deadline.WithLimit(ctx, within)
 	defer cancel()
 	if unixurl.Is(base) {
@@ -193,7 +193,7 @@ func listens(ctx context.Context, base string, within time.Duration) error {
 	failed := &UnreachableError{URL: base}
 	for _, addr := range addrs {
 		at := net.JoinHostPort(addr, port)
-		conn, err := dial(ctx, at, within/time.Duration(len(addrs)))
+		conn, err := dialAddress(ctx, at, within/time.Duration(len(addrs)))
 		if err == nil {
 			return conn.Close()
 		}
@@ -207,7 +207,7 @@ func listens(ctx context.Context, base string, within time.Duration) error {
 		failed.Tried = append(failed.Tried, Attempt{at, err})
 	}
 	for _, addr := range unixurl.Loopback(host) { // which the resolver may not give
-		if conn, err := dial(ctx, net.JoinHostPort(addr, port), within/time.Duration(len(addrs))); err == nil {
+		if conn, err := dialAddress(ctx, net.JoinHostPort(addr, port), within/time.Duration(len(addrs))); err == nil {
 			return conn.Close()
 		}
 	}
@@ -233,8 +233,8 @@ func portIn(url string) string {
 // SampleURL returns a URL of a profile with a port in place of the placeholder, so that it can be parsed.
 func SampleURL(url string) string { return strings.Replace(url, cmp.Or(portIn(url), anyPort), "1", 1) }
 
-// lend picks the second port, {port2}. Release gives it back.
-func (s *setup) lend() (err error) {
+// pickSecondPort picks the second port, {port2}. Release gives it back.
+func (s *setup) pickSecondPort() (err error) {
 	if s.second, err = freeport.Lend(); err != nil {
 		return fmt.Errorf("pick a port for the target: %w", err)
 	}
@@ -286,8 +286,8 @@ const (
 	anyProfile = "{profile}"
 )
 
-// socket checks a URL of a unix socket.
-func (c *Checker) socket() error {
+// checkSocket checks a URL of a unix socket.
+func (c *Checker) checkSocket() error {
 	const mend = "write it like unix:///run/server.sock, or unix:///run/server.sock:/base"
 	p := c.Profile
 	if slices.Contains(p.Drivers, Browser) {
@@ -308,7 +308,7 @@ func (c *Checker) socket() error {
 	case err != nil:
 		return c.Fail("url", fmt.Sprintf("%q is not the URL of a unix socket", p.URL), mend)
 	case strings.ContainsAny(rest, "?"):
-		return c.Fail("url", fmt.Sprintf("%q is more than a base URL", p.URL), "no query; see "+c.rest())
+		return c.Fail("url", fmt.Sprintf("%q is more than a base URL", p.URL), "no query; see "+c.restKey())
 	}
 	if at == p.URL {
 		p.URL = strings.TrimSuffix(unixurl.Base(p.URL), "/")
@@ -351,5 +351,5 @@ func listensAt(ctx context.Context, base string) error {
 
 // Listens checks that a server accepts connections at a base URL, within limits.open; *UnreachableError if not.
 func (p *Profile) Listens(ctx context.Context, base string) error {
-	return listens(ctx, base, p.Limits.Open.Duration)
+	return checkListens(ctx, base, p.Limits.Open.Duration)
 }

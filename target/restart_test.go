@@ -142,7 +142,7 @@ func TestRestartTooLate(t *testing.T) {
 	if !errors.As(err, &failed) || !strings.Contains(err.Error(), "was not ready within 300ms") {
 		t.Errorf("got %v, want a *StartError", err)
 	}
-	if group := in.process().group; procgroup.Alive(group) {
+	if group := in.currentProcess().group; procgroup.Alive(group) {
 		t.Errorf("the process group %d still runs", group)
 	}
 }

@@ -72,9 +72,9 @@ func TestSocketRunning(t *testing.T) {
 	if want := "unix://" + dir + "/s:"; in.BaseURL() != want || in.fill.url != want[:len(want)-1] || in.fill.port != "" {
 		t.Errorf("it is at %s, told %s and port %q", in.BaseURL(), in.fill.url, in.fill.port)
 	}
-	client := prober(p)
+	client := newProber(p)
 	defer client.CloseIdleConnections()
-	if err := answers(t.Context(), client, in.BaseURL()+"/health", nil); err != nil {
+	if err := checkAnswers(t.Context(), client, in.BaseURL()+"/health", nil); err != nil {
 		t.Error(err)
 	}
 

@@ -58,15 +58,15 @@ func (t TLS) Config(dir string) (*tls.Config, error) {
 				"convert a DER file: openssl x509 -inform der -in FILE -out ca.pem"}
 		}
 	}
-	pair, err := t.pair(dir)
+	pair, err := t.readKeyPair(dir)
 	if pair != nil {
 		c.Certificates = []tls.Certificate{*pair}
 	}
 	return c, err
 }
 
-// pair reads the harness's own certificate; nil if there is none.
-func (t TLS) pair(dir string) (*tls.Certificate, error) {
+// readKeyPair reads the harness's own certificate; nil if there is none.
+func (t TLS) readKeyPair(dir string) (*tls.Certificate, error) {
 	switch {
 	case t.Cert == "" && t.Key == "":
 		return nil, nil
@@ -97,14 +97,15 @@ func (t TLS) pair(dir string) (*tls.Certificate, error) {
 	}
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
-		return nil, &TLSError{"key", fmt.Sprintf("%s and %s do not make a pair: %s", t.Cert, t.Key, unpaired(cert, key, err)),
+		return nil, &TLSError{"key",
+			fmt.Sprintf("%s and %s do not make a pair: %s", t.Cert, t.Key, whyUnpaired(cert, key, err)),
 			"name a certificate and its own key"}
 	}
 	return &pair, nil
 }
 
-// unpaired says why a certificate and a key do not make a pair.
-func unpaired(cert, key []byte, err error) string {
+// whyUnpaired says why a certificate and a key do not make a pair.
+func whyUnpaired(cert, key []byte, err error) string {
 	switch {
 	case !bytes.Contains(cert, []byte("BEGIN CERTIFICATE")):
 		return "the first has no certificate"
@@ -118,7 +119,7 @@ func unpaired(cert, key []byte, err error) string {
 
 // Pair reads a certificate and its key for a server. The error is a *TLSError.
 func Pair(cert, key string) (tls.Certificate, error) {
-	pair, err := TLS{Cert: cert, Key: key}.pair("")
+	pair, err := TLS{Cert: cert, Key: key}.readKeyPair("")
 	if err != nil {
 		return tls.Certificate{}, err
 	}

@@ -35,29 +35,30 @@ func (c *Checker) Fail(path, msg, mend string) error {
 	return err
 }
 
-// since returns the first mistake that was recorded after the first n; nil if there is none.
-func (c *Checker) since(n int) error {
+// mistakeSince returns the first mistake that was recorded after the first n; nil if there is none.
+func (c *Checker) mistakeSince(n int) error {
 	if len(c.found) > n {
 		return c.found[n]
 	}
 	return nil
 }
 
-// check returns the mistakes, and settles what depends on more than one key: the URL.
-func (c *Checker) check() error {
-	if err := c.run(c.place, c.command, c.headers, c.hooks, c.model, c.tools, c.sections); err != nil {
+// findMistakes returns the mistakes, and settles what depends on more than one key: the URL.
+func (c *Checker) findMistakes() error {
+	if err := c.runChecks(c.checkPlace, c.checkCommand, c.checkHeaders, c.checkHooks, c.checkModel, c.checkTools,
+		c.checkSections); err != nil {
 		return err
 	}
 	c.Profile.URL = strings.TrimRight(c.Profile.URL, "/")
 	return nil
 }
 
-// place checks what is to be tested and where it is. Each part needs those before it.
-func (c *Checker) place() error {
+// checkPlace checks what is to be tested and where it is. Each part needs those before it.
+func (c *Checker) checkPlace() error {
 	if c.Profile.Protocol != c.Profile.kind.Protocol {
 		return nil // unknown, and reported: what such targets have nobody can tell
 	}
-	for _, part := range []func() error{c.protocol, c.address, c.tls} {
+	for _, part := range []func() error{c.checkProtocol, c.checkAddress, c.checkTLS} {
 		if err := part(); err != nil {
 			return err
 		}
@@ -65,8 +66,8 @@ func (c *Checker) place() error {
 	return nil
 }
 
-// run returns the mistakes that all parts find: one of each key, and none that follows from what decoding found.
-func (c *Checker) run(parts ...func() error) error {
+// runChecks returns the mistakes that all parts find: one of each key, and none that follows from what decoding found.
+func (c *Checker) runChecks(parts ...func() error) error {
 	var returned []error
 	for _, part := range parts {
 		returned = append(returned, part())
@@ -78,7 +79,7 @@ func (c *Checker) run(parts ...func() error) error {
 	var all []error
 	about := map[string]bool{}
 	for _, e := range slices.Concat(c.found, others) {
-		if !about[e.about] && !c.known.follows(e) {
+		if !about[e.about] && !c.known.followsFromOthers(e) {
 			all = append(all, e)
 		}
 		about[e.about] = e.about != ""
@@ -86,20 +87,21 @@ func (c *Checker) run(parts ...func() error) error {
 	return Together(all...)
 }
 
-func (c *Checker) protocol() error {
+func (c *Checker) checkProtocol() error {
 	p := c.Profile
 	k, ok := c.kinds.Find(p.Protocol)
 	if !ok {
-		return c.Fail("protocol", fmt.Sprintf("unknown protocol %q", p.Protocol), suggest(p.Protocol, c.kinds.Protocols()))
+		return c.Fail("protocol", fmt.Sprintf("unknown protocol %q", p.Protocol),
+			suggestWord(p.Protocol, c.kinds.Protocols()))
 	}
 	n := len(c.found)
 	if !slices.Contains(k.Roles, p.Role) {
 		c.Fail("role", fmt.Sprintf("unknown role %q of %s", p.Role, p.Protocol),
 			"known here: "+strings.Join(k.Roles, ", "))
 	}
-	address := c.since(n) // depends on the role
+	address := c.mistakeSince(n) // depends on the role
 	if len(p.Drivers) == 0 {
-		c.Fail("drivers", "no driver", suggest("", k.Drivers))
+		c.Fail("drivers", "no driver", suggestWord("", k.Drivers))
 	}
 	c.Words("drivers", "driver", p.Drivers, k.Drivers)
 	c.Words("capabilities", "capability", p.Capabilities, k.Capabilities)
@@ -113,41 +115,41 @@ func (c *Checker) Words(path, what string, list, known []string) error {
 		at := c.Item(path, i)
 		switch {
 		case !slices.Contains(known, w):
-			c.Fail(at, fmt.Sprintf("unknown %s %q", what, w), suggest(w, known))
+			c.Fail(at, fmt.Sprintf("unknown %s %q", what, w), suggestWord(w, known))
 		case slices.Contains(list[:i], w):
 			c.Fail(at, fmt.Sprintf("the %s %q is given twice", what, w), "")
 		}
 	}
-	return c.since(n)
+	return c.mistakeSince(n)
 }
 
-// address checks the URL, or the keys that replace it.
-func (c *Checker) address() error {
+// checkAddress checks the URL, or the keys that replace it.
+func (c *Checker) checkAddress() error {
 	p := c.Profile
 	if p.Dials() {
-		return c.dialler()
+		return c.checkDialler()
 	}
 	if i := slices.Index(p.Drivers, Stdio); i >= 0 && p.Command == nil {
 		return c.Fail(c.Item("drivers", i), "stdio needs a process, but the profile starts none",
 			"give a command, or take stdio out")
 	}
 	if p.PipesOnly() {
-		return c.piper()
+		return c.checkPiper()
 	}
 	if reach := p.Reach(); reach.Served {
-		return c.served(reach)
+		return c.checkServed(reach)
 	}
 	if p.URL == "" {
-		if c.known.follows(&ProfileError{about: "command"}) && p.Command == nil {
+		if c.known.followsFromOthers(&ProfileError{about: "command"}) && p.Command == nil {
 			return nil // it was misspelt
 		}
 		if p.Command == nil || c.Given("url") {
-			return c.Fail("url", "nothing to test", c.something())
+			return c.Fail("url", "nothing to test", c.describeTargets())
 		}
 		p.URL = "http://127.0.0.1:" + anyPort
 	}
 	if unixurl.Is(p.URL) {
-		return c.socket()
+		return c.checkSocket()
 	}
 	port := portIn(p.URL)
 	if port != "" && p.Command == nil {
@@ -167,7 +169,8 @@ func (c *Checker) address() error {
 	case u.Hostname() == "":
 		return c.Fail("url", fmt.Sprintf("%q names no host", p.URL), mend)
 	case u.User != nil, u.RawQuery != "", u.Fragment != "", u.ForceQuery:
-		return c.Fail("url", fmt.Sprintf("%q is more than a base URL", p.URL), "no user, query or fragment; see "+c.rest())
+		return c.Fail("url", fmt.Sprintf("%q is more than a base URL", p.URL),
+			"no user, query or fragment; see "+c.restKey())
 	case port != "" && u.Port() != "1":
 		return c.Fail("url", port+" is not in the place of the port", "write it like http://127.0.0.1:"+port+"/base")
 	case port == anyPort && strings.Contains(p.URL, anyPort2):
@@ -178,24 +181,24 @@ func (c *Checker) address() error {
 	return nil
 }
 
-// sections checks the keys that the protocol adds.
-func (c *Checker) sections() error {
+// checkSections checks the keys that the protocol adds.
+func (c *Checker) checkSections() error {
 	if check := c.Profile.kind.Check; check != nil {
 		return check(c)
 	}
 	return nil
 }
 
-// something says how to name something to test.
-func (c *Checker) something() string {
+// describeTargets says how to name something to test.
+func (c *Checker) describeTargets() string {
 	return cmp.Or(c.Profile.kind.URLMend, "give the url of a running target, or a command that starts one")
 }
 
-// rest returns the key for what does not belong in the URL.
-func (c *Checker) rest() string { return cmp.Or(c.Profile.kind.URLRest, "headers") }
+// restKey returns the key for what does not belong in the URL.
+func (c *Checker) restKey() string { return cmp.Or(c.Profile.kind.URLRest, "headers") }
 
-// served checks that a target served by the harness has no other address.
-func (c *Checker) served(reach Reach) error {
+// checkServed checks that a target served by the harness has no other address.
+func (c *Checker) checkServed(reach Reach) error {
 	switch p := c.Profile; {
 	case p.URL != "" || c.Given("url"):
 		return c.Fail("url", "the page cannot be in "+reach.ServedKey+" too", "choose one")
@@ -205,8 +208,8 @@ func (c *Checker) served(reach Reach) error {
 	return nil
 }
 
-// dialler checks that a target that connects to the harness can be obtained.
-func (c *Checker) dialler() error {
+// checkDialler checks that a target that connects to the harness can be obtained.
+func (c *Checker) checkDialler() error {
 	switch p := c.Profile; {
 	case p.URL != "" || c.Given("url"):
 		return c.Fail("url", "an agent is not a server: it connects to the harness",
@@ -219,15 +222,15 @@ func (c *Checker) dialler() error {
 	return nil
 }
 
-// piper checks a target that is reached only by its stdin and stdout.
-func (c *Checker) piper() error {
+// checkPiper checks a target that is reached only by its stdin and stdout.
+func (c *Checker) checkPiper() error {
 	const nobody = "a target that uses stdio only does not listen"
 	p := c.Profile
 	if p.URL != "" || c.Given("url") {
 		return c.Fail("url", nobody, "delete the line, or add ws to drivers")
 	}
 	for _, placeholder := range []string{anyPort, "{url}"} {
-		if p.Command.mentions(placeholder) {
+		if p.Command.mentionsPlaceholder(placeholder) {
 			return c.Fail("command", placeholder+" has no meaning here: "+nobody, "take it out, or add ws to drivers")
 		}
 	}
@@ -243,7 +246,7 @@ func ValidPort(s string) bool {
 // Given reports whether the file has this key.
 func (c *Checker) Given(path string) bool { _, ok := c.at[path]; return ok }
 
-func (c *Checker) command() error {
+func (c *Checker) checkCommand() error {
 	cmd := c.Profile.Command
 	if cmd == nil {
 		return nil
@@ -278,20 +281,20 @@ func (c *Checker) command() error {
 	if _, err := regexp.Compile(ready.Log); err != nil {
 		c.Fail("command.ready.log", err.Error(), "Go's syntax: https://pkg.go.dev/regexp/syntax")
 	}
-	return c.since(n)
+	return c.mistakeSince(n)
 }
 
 // httpToken is the token of RFC 9110, section 5.6.2: the names of fields and methods.
 var httpToken = regexp.MustCompile("\\A[!#$%&'*+.^_`|~0-9A-Za-z-]+\\z")
 
-func (c *Checker) headers() error {
+func (c *Checker) checkHeaders() error {
 	n := len(c.found)
 	for _, name := range slices.Sorted(maps.Keys(c.Profile.Headers)) {
 		if why, mend := headerMistake(name, c.Profile.Headers[name]); why != "" {
 			c.Fail(Within("headers", name), why, mend)
 		}
 	}
-	return c.since(n)
+	return c.mistakeSince(n)
 }
 
 // headerMistake says what is wrong with a header, and how to mend it.
@@ -305,8 +308,8 @@ func headerMistake(name, value string) (why, mend string) {
 	return "", ""
 }
 
-// tls reads the certificates. It runs when the address is known to be valid.
-func (c *Checker) tls() error {
+// checkTLS reads the certificates. It runs when the address is known to be valid.
+func (c *Checker) checkTLS() error {
 	if c.Profile.TLS == nil {
 		return nil
 	}
@@ -322,7 +325,7 @@ func (c *Checker) tls() error {
 	return err
 }
 
-func (c *Checker) hooks() error {
+func (c *Checker) checkHooks() error {
 	n := len(c.found)
 	v := reflect.ValueOf(c.Profile.Hooks)
 	for i := range v.NumField() {
@@ -331,10 +334,10 @@ func (c *Checker) hooks() error {
 			c.Fail(path, "no command", "delete the line, or write : for a command that does nothing")
 		}
 	}
-	return c.since(n)
+	return c.mistakeSince(n)
 }
 
-func (c *Checker) model() error {
+func (c *Checker) checkModel() error {
 	m := c.Profile.Model
 	switch {
 	case m == nil:
@@ -347,7 +350,7 @@ func (c *Checker) model() error {
 	return nil
 }
 
-func (c *Checker) tools() error {
+func (c *Checker) checkTools() error {
 	n, t := len(c.found), c.Profile.Tools
 	if t.Confirm != nil && t.Confirm.Name == "" {
 		c.Fail("tools.confirm", "has no name", "")
@@ -355,5 +358,5 @@ func (c *Checker) tools() error {
 	if t.Ask != nil && t.Ask.Name == "" {
 		c.Fail("tools.ask", "has no name", "")
 	}
-	return c.since(n)
+	return c.mistakeSince(n)
 }

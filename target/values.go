@@ -46,8 +46,8 @@ func DefaultLimits() Limits {
 	}
 }
 
-// defaults sets the defaults of a command.
-func (c *Command) defaults() {
+// setDefaults sets the defaults of a command.
+func (c *Command) setDefaults() {
 	c.Ready.Within = Duration{30 * time.Second}
 	c.Stop = Duration{2 * time.Second}
 }
@@ -134,7 +134,7 @@ func (l *Names) FromYAML(d *Decoder, n ast.Node, path string) error {
 // NewCommand returns a command with the defaults.
 func NewCommand(run ...string) *Command {
 	c := &Command{Run: run}
-	c.defaults()
+	c.setDefaults()
 	return c
 }
 
@@ -228,8 +228,8 @@ type filling struct {
 	driver                         string // how the process is reached; "" if the protocol has only one way
 }
 
-// fill replaces the placeholders in s. It does not expand the inserted text.
-func (f filling) fill(s string) string {
+// fillPlaceholders replaces the placeholders in s. It does not expand the inserted text.
+func (f filling) fillPlaceholders(s string) string {
 	pairs := []string{
 		anyPort, f.port, anyPort2, f.port2, "{url}", f.url, "{dir}", f.dir, "{profile}", f.profile, "{model}", f.model,
 	}
@@ -239,8 +239,8 @@ func (f filling) fill(s string) string {
 	return strings.NewReplacer(pairs...).Replace(s)
 }
 
-// env returns the environment variables for processes and hooks.
-func (f filling) env() []string {
+// fillEnvironment returns the environment variables for processes and hooks.
+func (f filling) fillEnvironment() []string {
 	env := []string{
 		"PARLEY_PORT=" + f.port, "PARLEY_PORT2=" + f.port2, "PARLEY_URL=" + f.url, "PARLEY_DIR=" + f.dir,
 		"PARLEY_PROFILE_DIR=" + f.profile, "PARLEY_MODEL_URL=" + f.model,
@@ -254,8 +254,8 @@ func (f filling) env() []string {
 	return env
 }
 
-// mentions reports whether the process can see the placeholder anywhere.
-func (c *Command) mentions(placeholder string) bool {
+// mentionsPlaceholder reports whether the process can see the placeholder anywhere.
+func (c *Command) mentionsPlaceholder(placeholder string) bool {
 	if c == nil {
 		return false
 	}

@@ -136,18 +136,18 @@ func TestOutput(t *testing.T) {
 			matches := 0
 			var tee bytes.Buffer
 			o := &output{tee: &tee}
-			o.expect(regexp.MustCompile(tt.watch), func() { matches++ })
+			o.expectLine(regexp.MustCompile(tt.watch), func() { matches++ })
 			if chunk < 1000 && len(tt.text) > 2*keptOutput {
-				o.expect(nil, nil) // slow byte by byte, and shows nothing new
+				o.expectLine(nil, nil) // slow byte by byte, and shows nothing new
 				matches = tt.matches
 			}
 			for rest := []byte(tt.text); len(rest) > 0; {
 				n := min(chunk, len(rest))
-				o.write(rest[:n])
+				o.writeChunk(rest[:n])
 				rest = rest[n:]
 			}
 			if tt.text == "" {
-				o.write(nil)
+				o.writeChunk(nil)
 			}
 			if got, want := o.String(), tt.text[max(0, len(tt.text)-keptOutput):]; got != want {
 				t.Errorf("%s, by %d: kept %d bytes, not the last %d", tt.reason, chunk, len(got), len(want))
@@ -168,7 +168,7 @@ func TestSuggest(t *testing.T) {
 		{"nothing like it", "zzz", "known here: event, open, session-id"},
 		{"nothing", "", "known here: event, open, session-id"},
 	} {
-		if got := suggest(tt.word, known); got != tt.want {
+		if got := suggestWord(tt.word, known); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.reason, got, tt.want)
 		}
 	}
