@@ -84,12 +84,12 @@ func logOf(t *testing.T, asked []string) string {
 	var log bytes.Buffer
 	s := &streams{Out: &log, Err: &log}
 	r := hostileResults()
-	f := follow(s.forPeople(asked), 1, []string{r.Runs[0].Target.Name}, look{})
+	f := followRuns(s.forPeople(asked), 1, []string{r.Runs[0].Target.Name}, look{})
 	f.ScenarioDone(r.Runs[0].Scenarios[0])
 	f.bar.Note(commands)
-	f.stop()
+	f.removeLine()
 	o := runOptions{out: t.TempDir(), verbose: true}
-	if err := o.write(asked, r, s); err != nil {
+	if err := o.writeResults(asked, r, s); err != nil {
 		t.Fatal(err)
 	}
 	return log.String()

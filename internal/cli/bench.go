@@ -50,7 +50,7 @@ that did not pass, and so was not measured.`,
 ` + benchExample() + `
   parley bench --driver ws --runs 5 --json bench.json`,
 		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
+		RunE: func(c *cobra.Command, _ []string) error { return o.runBench(c.Context(), s) },
 	}
 	f := c.Flags()
 	f.StringSliceVar(&o.protocols, "protocol", nil, "protocols to measure, a comma-separated `LIST` (default all)")
@@ -66,11 +66,11 @@ that did not pass, and so was not measured.`,
 // benchExample measures one protocol.
 func benchExample() string { return "  parley bench --protocol " + suite.Kinds()[0].Protocol }
 
-func (o benchOptions) run(ctx context.Context, s *streams) error {
+func (o benchOptions) runBench(ctx context.Context, s *streams) error {
 	if o.runs < 1 {
 		return usagef("--runs: cannot measure %d runs (give 1 or more)", o.runs)
 	}
-	suites, left, err := o.suites()
+	suites, left, err := o.suitesToMeasure()
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (o benchOptions) run(ctx context.Context, s *streams) error {
 		return exitError{max(found.Exit, verdict.ExitNonConformant)}
 	}
 	if err != nil {
-		return flagged(err)
+		return nameFlag(err)
 	}
 	res.Skipped = append(left, res.Skipped...)
 	if o.json != "" {
@@ -93,11 +93,11 @@ func (o benchOptions) run(ctx context.Context, s *streams) error {
 	return benchTable(s.Out, res)
 }
 
-// suites returns what is measured, and what is left out.
-func (o benchOptions) suites() (all []bench.Suite, left []string, err error) {
+// suitesToMeasure returns what is measured, and what is left out.
+func (o benchOptions) suitesToMeasure() (all []bench.Suite, left []string, err error) {
 	subjects, err := subjectsOf("", o.protocols, o.roles)
 	if err == nil {
-		subjects, err = tagged(subjects, o.tags)
+		subjects, err = dropUnselected(subjects, o.tags)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -115,19 +115,20 @@ func (o benchOptions) suites() (all []bench.Suite, left []string, err error) {
 	for _, sub := range subjects {
 		drivers := sub.profile.Drivers
 		if len(o.drivers) > 0 {
-			drivers = sub.among(o.drivers)
+			drivers = sub.driversAmong(o.drivers)
 		}
 		p := sub.profile
 		for _, d := range drivers {
-			all = append(all, bench.Suite{Protocol: p.Protocol, Role: p.Role, Driver: d, Title: titled(p.Protocol, p.Role),
-				Fresh: func() runner.Options { return o.fresh(p.Protocol, p.Role) }})
+			all = append(all,
+				bench.Suite{Protocol: p.Protocol, Role: p.Role, Driver: d, Title: titleWithRole(p.Protocol, p.Role),
+					Fresh: func() runner.Options { return o.freshOptions(p.Protocol, p.Role) }})
 		}
 	}
 	return all, left, nil
 }
 
-// fresh returns the options of a run against a bundled target that no other run has used.
-func (o benchOptions) fresh(protocol, role string) runner.Options {
+// freshOptions returns the options of a run against a bundled target that no other run has used.
+func (o benchOptions) freshOptions(protocol, role string) runner.Options {
 	t := bundle.For(suite.Kinds(), protocol, role)
 	return runner.Options{Protocols: suite, Profile: t.Profile, Launcher: t.Launcher, Brain: t.Brain, Role: role,
 		Tags: o.tags, Again: program + " run --protocol " + protocol}

@@ -51,7 +51,7 @@ Only a conformant run of a whole suite is certified. A baseline, a filter, --all
 		Args: oneArg("certify", "the results.json of a run"),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.results = args[0]
-			return certify(c.Context(), o, s)
+			return runCertify(c.Context(), o, s)
 		},
 	}
 	f := c.Flags()
@@ -92,7 +92,7 @@ func oneArg(command, what string) cobra.PositionalArgs {
 	}
 }
 
-func certify(ctx context.Context, o certifyOptions, s *streams) error {
+func runCertify(ctx context.Context, o certifyOptions, s *streams) error {
 	l, err := parseLang(o.lang)
 	if err != nil {
 		return err
@@ -126,11 +126,11 @@ func certify(ctx context.Context, o certifyOptions, s *streams) error {
 	if why := certificate.Refusals(res, time.Now()); len(why) > 0 {
 		fmt.Fprintf(s.Err, "%s: not certified\n", program)
 		for _, reason := range why {
-			fmt.Fprintf(s.Err, "  - %s\n", printable(reason))
+			fmt.Fprintf(s.Err, "  - %s\n", escapeControl(reason))
 		}
 		return exitError{verdict.ExitNonConformant}
 	}
-	st, texts, err := o.statement(raw, res, l)
+	st, texts, err := o.makeStatement(raw, res, l)
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,8 @@ func certify(ctx context.Context, o certifyOptions, s *streams) error {
 
 func tellCertificate(cert *certificate.Certificate, file, page string, l lang.Lang, s *streams) error {
 	p := cert.Predicate
-	what := l.Say("%s: %s %s, suite %s", printable(p.Target.Title()), p.Target.Protocol, p.Target.Role, p.Suite.Version)
+	what := l.Say("%s: %s %s, suite %s", escapeControl(p.Target.Title()), p.Target.Protocol, p.Target.Role,
+		p.Suite.Version)
 	for _, line := range [][2]string{{l.Say("certificate"), file}, {l.Say("page"), page}, {l.Say("certified"), what},
 		{l.Say("valid until"), p.Expires}, {l.Say("key id"), cert.KeyID}} {
 		if _, err := fmt.Fprintf(s.Out, "%s %s\n", reports.Pad(line[0], 12), line[1]); err != nil {
@@ -181,8 +182,8 @@ func sealedResults(path string) ([]byte, *reports.Results, error) {
 	return raw, res, nil
 }
 
-// statement makes the statement, and returns the texts of the clauses. The error says what does not fit together.
-func (o certifyOptions) statement(raw []byte, res *reports.Results, l lang.Lang) (*certificate.Statement,
+// makeStatement makes the statement, and returns the texts of the clauses. The error says what does not fit together.
+func (o certifyOptions) makeStatement(raw []byte, res *reports.Results, l lang.Lang) (*certificate.Statement,
 	map[string]string, error) {
 	run := res.Runs[0]
 	if mine := (reports.Suite{Version: suite.Version, Digest: suite.Digest()}); res.Suite != mine {
@@ -219,7 +220,7 @@ func (o certifyOptions) statement(raw []byte, res *reports.Results, l lang.Lang)
 	if options.Expires, err = o.lastDay(res.Started); err != nil {
 		return nil, nil, err
 	}
-	if options.Artifact, err = artifact(o.artifact); err != nil {
+	if options.Artifact, err = artifactDigest(o.artifact); err != nil {
 		return nil, nil, err
 	}
 	return certificate.New(res, sum, root, kills, options), certificate.Texts(known, l), nil
@@ -240,8 +241,8 @@ func (o certifyOptions) lastDay(started time.Time) (string, error) {
 	return o.expires, nil
 }
 
-// artifact returns the name and the digest of a file of any length; nil for "".
-func artifact(path string) (*certificate.Subject, error) {
+// artifactDigest returns the name and the digest of a file of any length; nil for "".
+func artifactDigest(path string) (*certificate.Subject, error) {
 	if path == "" {
 		return nil, nil
 	}
@@ -290,11 +291,11 @@ func (o certifyOptions) killFigures(protocol, role string) (*certificate.KillFig
 	figures, ok := all.Figures(protocol, role)
 	if !ok && o.kills == "" {
 		return nil, usagef("certify: this build of %s is incomplete, and your run is not to blame: it has no proofs of the "+
-			"suite of %s as it judged (%s)", program, titled(protocol, role), mend)
+			"suite of %s as it judged (%s)", program, titleWithRole(protocol, role), mend)
 	}
 	if !ok {
 		return nil, usagef("--kills: %s has no kill matrix of %s as it is in this program (%s)", o.kills,
-			titled(protocol, role), mend)
+			titleWithRole(protocol, role), mend)
 	}
 	return figures, nil
 }
@@ -350,13 +351,13 @@ replaced.`,
 		Example: `  parley keygen
   parley keygen --out keys/release.key`,
 		Args: noArgs,
-		RunE: func(*cobra.Command, []string) error { return keygen(out, s) },
+		RunE: func(*cobra.Command, []string) error { return runKeygen(out, s) },
 	}
 	c.Flags().StringVar(&out, "out", "parley.key", "`FILE` for the private key; the public one has the ending .pub")
 	return c
 }
 
-func keygen(out string, s *streams) error {
+func runKeygen(out string, s *streams) error {
 	public := strings.TrimSuffix(out, filepath.Ext(out)) + ".pub"
 	if public == out {
 		return usagef("--out: %s is the name of the public key (choose another, such as parley.key)", out)

@@ -94,7 +94,7 @@ func checkLog(ctx context.Context, judge steps.LogJudge, args []string, o checkL
 		return usagef("check-log: no log given (name files, or folders that contain *.jsonl)")
 	case !slices.Contains(known, o.format):
 		return usagef("--format: unknown format %q%s", o.format,
-			suggest(o.format, known, "known: "+strings.Join(known, ", ")))
+			suggestWord(o.format, known, "known: "+strings.Join(known, ", ")))
 	}
 	files, err := logFiles(args)
 	if err != nil {
@@ -167,7 +167,7 @@ func logFiles(args []string) ([]string, error) {
 		}
 		out = append(out, below...)
 	}
-	return unique(out), nil
+	return withoutDuplicates(out), nil
 }
 
 // logsBelow finds *.jsonl in a folder and its subfolders. It skips entries that are not regular files, such as a

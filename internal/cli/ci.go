@@ -19,8 +19,8 @@ const summaryFile = "GITHUB_STEP_SUMMARY"
 // maxSummary is how many bytes of a summary GitHub shows; it shows nothing of a longer one.
 const maxSummary = 1 << 20
 
-// summarize appends the Markdown report, if asked for, to the summary of a step of GitHub Actions.
-func summarize(asked []string, r *reports.Results, l lang.Lang) (err error) {
+// appendSummary appends the Markdown report, if asked for, to the summary of a step of GitHub Actions.
+func appendSummary(asked []string, r *reports.Results, l lang.Lang) (err error) {
 	path := os.Getenv(summaryFile)
 	if path == "" || !slices.Contains(asked, "markdown") {
 		return nil
@@ -55,8 +55,8 @@ func appendWhole(f *os.File, text []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// annotated prints the annotations for GitHub, if asked for.
-func annotated(asked []string, r *reports.Results, s *streams) error {
+// printAnnotations prints the annotations for GitHub, if asked for.
+func printAnnotations(asked []string, r *reports.Results, s *streams) error {
 	if !slices.Contains(asked, githubFormat) {
 		return nil
 	}

@@ -8,11 +8,11 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// completing makes the shell complete what a command and its subcommands take: protocols, roles, drivers, formats,
+// addCompletion makes the shell complete what a command and its subcommands take: protocols, roles, drivers, formats,
 // clauses and mutants. Where a file may stand, files are completed too.
-func completing(c *cobra.Command) {
+func addCompletion(c *cobra.Command) {
 	for _, sub := range c.Commands() {
-		completing(sub)
+		addCompletion(sub)
 	}
 	words := map[string]func(chosen) []string{
 		"protocol": func(chosen) []string { return suite.Names() },
@@ -33,7 +33,7 @@ func completing(c *cobra.Command) {
 			if c.Name() == "explain" {
 				files = cobra.ShellCompDirectiveNoFileComp
 			}
-			return beginning(idsOf(protocolsGiven(c)), begun), files
+			return wordsBeginning(idsOf(protocolsGiven(c)), begun), files
 		}
 	}
 }
@@ -43,7 +43,7 @@ func inList(of func(chosen) []string) cobra.CompletionFunc {
 	return func(c *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 		before := begun[:strings.LastIndex(begun, ",")+1]
 		var out []string
-		for _, word := range beginning(of(protocolsGiven(c)), begun[len(before):]) {
+		for _, word := range wordsBeginning(of(protocolsGiven(c)), begun[len(before):]) {
 			out = append(out, before+word)
 		}
 		return out, cobra.ShellCompDirectiveNoFileComp
@@ -71,7 +71,7 @@ func rolesOf(protocols chosen) []string {
 	for _, p := range protocols {
 		all = append(all, suite.Roles(p)...)
 	}
-	return append(unique(all), "all")
+	return append(withoutDuplicates(all), "all")
 }
 
 func driversOf(protocols chosen) []string {
@@ -80,7 +80,7 @@ func driversOf(protocols chosen) []string {
 		kind, _ := suite.Kinds().Find(p)
 		all = append(all, kind.Drivers...)
 	}
-	return append(unique(all), "all")
+	return append(withoutDuplicates(all), "all")
 }
 
 func mutantsOf(protocols chosen) []string {
@@ -108,11 +108,11 @@ func idsOf(protocols chosen) []string {
 	for _, s := range listScenarios(books) {
 		all = append(all, s.ID)
 	}
-	return unique(all)
+	return withoutDuplicates(all)
 }
 
-// beginning returns the words that begin in a certain way, whatever their case.
-func beginning(words []string, begun string) []string {
+// wordsBeginning returns the words that begin in a certain way, whatever their case.
+func wordsBeginning(words []string, begun string) []string {
 	var out []string
 	for _, w := range words {
 		if len(w) >= len(begun) && strings.EqualFold(w[:len(begun)], begun) {

@@ -48,7 +48,8 @@ func TestCompletion(t *testing.T) {
 	var out, err bytes.Buffer
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		out.Reset()
-		if code := parley([]string{"completion", shell}, &streams{Out: &out, Err: &err}); code != 0 || out.Len() == 0 {
+		if code := runParley([]string{"completion", shell}, &streams{Out: &out, Err: &err}); code != 0 ||
+			out.Len() == 0 {
 			t.Errorf("completion %s: exit %d, %s", shell, code, err.String())
 		}
 	}
@@ -58,7 +59,7 @@ func TestCompletion(t *testing.T) {
 func completed(t *testing.T, words []string) []string {
 	t.Helper()
 	var out, err bytes.Buffer
-	if code := parley(append([]string{"__complete"}, words...), &streams{Out: &out, Err: &err}); code != 0 {
+	if code := runParley(append([]string{"__complete"}, words...), &streams{Out: &out, Err: &err}); code != 0 {
 		t.Fatalf("exit %d: %s", code, err.String())
 	}
 	var all []string

@@ -52,26 +52,26 @@ be started or reached · 5 a step could not judge · 130 interrupted.`,
   parley connect target.yaml
   parley connect target.yaml saved.feature
   echo 'client A is connected' | parley connect http://localhost:3000`,
-		RunE: func(c *cobra.Command, args []string) error { return connect(c.Context(), args, o, s) },
+		RunE: func(c *cobra.Command, args []string) error { return runConnect(c.Context(), args, o, s) },
 	}
 	f := c.Flags()
 	f.StringVar(&o.protocol, "protocol", "",
 		"`PROTOCOL` of a URL or of the bundled target (default "+suite.Kinds()[0].Protocol+")")
 	f.StringVar(&o.role, "role", "", "`ROLE` of the target (default that of the profile, or the first of the protocol)")
 	f.StringVar(&o.driver, "driver", "", "`DRIVER` to connect over (default the first that the target declares)")
-	o.link.declare(f)
+	o.link.declareFlags(f)
 	f.BoolVar(&o.strict, "strict", false, "count a broken SHOULD as a failure, and read conflicting clauses strictly")
 	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")
 	return c
 }
 
-// connect holds a session until its lines end.
-func connect(ctx context.Context, args []string, o connectOptions, s *streams) error {
+// runConnect holds a session until its lines end.
+func runConnect(ctx context.Context, args []string, o connectOptions, s *streams) error {
 	name, file, err := connectArgs(args)
 	if err != nil {
 		return err
 	}
-	opts, err := o.session(name)
+	opts, err := o.sessionOptions(name)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func connect(ctx context.Context, args []string, o connectOptions, s *streams) e
 		var usage *runner.UsageError
 		var interrupted = ctx.Err() != nil
 		if errors.As(err, &usage) || interrupted {
-			return flagged(err)
+			return nameFlag(err)
 		}
 		fmt.Fprintf(s.Err, "%s: %v\n", program, err)
 		return exitError{verdict.ExitUnreachable}
@@ -97,14 +97,14 @@ func connect(ctx context.Context, args []string, o connectOptions, s *streams) e
 	defer live.Close()
 	typed, _ := in.(*os.File)
 	if file == "" && typed != nil && term.IsTerminal(int(typed.Fd())) && s.OutTTY {
-		return o.talk(ctx, live, o.again(name, live.Protocol()), typed, s)
+		return o.runTyped(ctx, live, o.repeatCommand(name, live.Protocol()), typed, s)
 	}
-	t := door.New(door.Options{Session: live, Out: s.Out, Again: o.again(name, live.Protocol()), Steady: true})
+	t := door.New(door.Options{Session: live, Out: s.Out, Again: o.repeatCommand(name, live.Protocol()), Steady: true})
 	lines := door.NewPipe(in)
 	if file != "" {
 		lines = door.NewScript(in)
 	}
-	return during(ctx, t, live, func() error { return script(ctx, t, lines, file) })
+	return printDuring(ctx, t, live, func() error { return runScript(ctx, t, lines, file) })
 }
 
 // connectArgs are the target and the file of steps among the arguments.
@@ -122,9 +122,9 @@ func connectArgs(args []string) (name, file string, err error) {
 	return name, file, nil
 }
 
-// session are the options of the session with a target; "" for a bundled one.
-func (o connectOptions) session(name string) (runner.Options, error) {
-	protocols, roles := given(o.protocol), given(o.role)
+// sessionOptions are the options of the session with a target; "" for a bundled one.
+func (o connectOptions) sessionOptions(name string) (runner.Options, error) {
+	protocols, roles := givenList(o.protocol), givenList(o.role)
 	if name == "" && len(protocols) == 0 {
 		protocols = []string{suite.Kinds()[0].Protocol}
 	}
@@ -135,7 +135,7 @@ func (o connectOptions) session(name string) (runner.Options, error) {
 	if err != nil {
 		return runner.Options{}, err
 	}
-	drivers, err := share(subjects[:1], given(o.driver))
+	drivers, err := shareDrivers(subjects[:1], givenList(o.driver))
 	if err != nil {
 		return runner.Options{}, err
 	}
@@ -148,8 +148,8 @@ func (o connectOptions) session(name string) (runner.Options, error) {
 		Role: sub.profile.Role, Drivers: drivers[0][:1], Strict: o.strict, Again: program + " connect"}, nil
 }
 
-// again returns the command line that runs saved scenarios against the target of the session.
-func (o connectOptions) again(name, protocol string) string {
+// repeatCommand returns the command line that runs saved scenarios against the target of the session.
+func (o connectOptions) repeatCommand(name, protocol string) string {
 	words := []string{program, "run"}
 	if name == "" || o.protocol != "" || isURL(name) {
 		words = append(words, "--protocol", protocol)
@@ -159,15 +159,15 @@ func (o connectOptions) again(name, protocol string) string {
 			words = append(words, f.flag, shellWord(f.value))
 		}
 	}
-	words = append(words, o.link.words()...)
+	words = append(words, o.link.givenFlags()...)
 	if o.strict {
 		words = append(words, "--strict")
 	}
 	return strings.Join(words, " ")
 }
 
-// during prints what comes while do works, and ends with the exit code of what was judged.
-func during(ctx context.Context, t *door.Terminal, live *simulator.Session, do func() error) error {
+// printDuring prints what comes while do works, and ends with the exit code of what was judged.
+func printDuring(ctx context.Context, t *door.Terminal, live *simulator.Session, do func() error) error {
 	following, stop := context.WithCancel(ctx)
 	var printing sync.WaitGroup
 	printing.Go(func() { t.Follow(following) })
@@ -185,8 +185,8 @@ func during(ctx context.Context, t *door.Terminal, live *simulator.Session, do f
 	return nil
 }
 
-// script carries out the lines of a file, or of a pipe, up to the first mistake.
-func script(ctx context.Context, t *door.Terminal, lines *door.Lines, file string) error {
+// runScript carries out the lines of a file, or of a pipe, up to the first mistake.
+func runScript(ctx context.Context, t *door.Terminal, lines *door.Lines, file string) error {
 	for {
 		line, err := lines.Next()
 		if err == nil {
@@ -208,8 +208,8 @@ func script(ctx context.Context, t *door.Terminal, lines *door.Lines, file strin
 	}
 }
 
-// talk carries out the lines that a person types.
-func (o connectOptions) talk(ctx context.Context, live *simulator.Session, again string, in *os.File,
+// runTyped carries out the lines that a person types.
+func (o connectOptions) runTyped(ctx context.Context, live *simulator.Session, again string, in *os.File,
 	s *streams) error {
 	state, err := term.MakeRaw(int(in.Fd()))
 	if err != nil {
@@ -220,7 +220,7 @@ func (o connectOptions) talk(ctx context.Context, live *simulator.Session, again
 	if err != nil {
 		width, height = 80, 24
 	}
-	return converse(ctx, live, in, s.Out, [2]int{width, height}, door.Options{Session: live,
+	return holdConversation(ctx, live, in, s.Out, [2]int{width, height}, door.Options{Session: live,
 		Color: s.Color && !o.noColor, Width: s.OutWidth, Times: true, Again: again})
 }
 
@@ -230,10 +230,10 @@ const maxOffered = 20
 // maxAhead bounds the lines that are typed while a step runs.
 const maxAhead = 1000
 
-// converse holds a session with a person: the lines typed on in are executed, and everything is printed to out above
-// the line being typed. Ctrl-C interrupts the running step and those entered behind it, or else clears the line; Ctrl-D
-// ends the session.
-func converse(ctx context.Context, live *simulator.Session, in io.Reader, out io.Writer, size [2]int,
+// holdConversation holds a session with a person: the lines typed on in are executed, and everything is printed to out
+// above the line being typed. Ctrl-C interrupts the running step and those entered behind it, or else clears the line;
+// Ctrl-D ends the session.
+func holdConversation(ctx context.Context, live *simulator.Session, in io.Reader, out io.Writer, size [2]int,
 	o door.Options) error {
 	keys := &keyboard{in: in}
 	screen := term.NewTerminal(struct {
@@ -256,9 +256,9 @@ func converse(ctx context.Context, live *simulator.Session, in io.Reader, out io
 	}
 	fmt.Fprintf(screen, "%s at %s over %s. A line is a step; ?words searches, Tab completes, .help lists commands.\n",
 		live.Protocol(), live.URL(), live.Driver())
-	return during(ctx, t, live, func() error {
+	return printDuring(ctx, t, live, func() error {
 		lines := make(chan typed, maxAhead)
-		go keys.enters(door.NewLines(screen), lines)
+		go keys.passLines(door.NewLines(screen), lines)
 		for {
 			var next typed
 			select {
@@ -268,7 +268,8 @@ func converse(ctx context.Context, live *simulator.Session, in io.Reader, out io
 			}
 			err := next.err
 			if err == nil {
-				err = keys.during(ctx, next.number, func(one context.Context) error { return t.Do(one, next.line) })
+				err = keys.callInterruptibly(ctx, next.number,
+					func(one context.Context) error { return t.Do(one, next.line) })
 			}
 			var mistake *door.MistakeError
 			switch {
@@ -308,7 +309,7 @@ const ctrlC, ctrlU = 0x03, 0x15
 // Read implements io.Reader. While no step runs or waits for its turn, Ctrl-C becomes Ctrl-U, which clears the line.
 func (k *keyboard) Read(p []byte) (int, error) {
 	for {
-		entered := k.read()
+		entered := k.countRead()
 		n, err := k.in.Read(p)
 		kept := p[:0]
 		for _, key := range p[:n] {
@@ -317,7 +318,7 @@ func (k *keyboard) Read(p []byte) (int, error) {
 			}
 			if key != ctrlC {
 				kept = append(kept, key)
-			} else if !k.interrupted(entered) {
+			} else if !k.interruptUpTo(entered) {
 				kept = append(kept, ctrlU)
 			}
 		}
@@ -327,21 +328,22 @@ func (k *keyboard) Read(p []byte) (int, error) {
 	}
 }
 
-// read returns the number of lines that were read: all, as x/term reads no more keys before it has returned every line.
-func (k *keyboard) read() int {
+// countRead returns the number of lines that were read: all, as x/term reads no more keys before it has returned every
+// line.
+func (k *keyboard) countRead() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.stopped = min(k.stopped, k.lines) // a step of several lines is one
 	return k.lines
 }
 
-// enters passes lines on, up to the first one that cannot be read.
-func (k *keyboard) enters(from *door.Lines, lines chan<- typed) {
+// passLines passes lines on, up to the first one that cannot be read.
+func (k *keyboard) passLines(from *door.Lines, lines chan<- typed) {
 	for {
 		line, err := from.Next()
 		next := typed{line: line, err: err}
 		if err == nil {
-			next.number = k.entered()
+			next.number = k.countLine()
 		}
 		lines <- next
 		if err != nil && !errors.As(err, new(*door.MistakeError)) {
@@ -350,16 +352,16 @@ func (k *keyboard) enters(from *door.Lines, lines chan<- typed) {
 	}
 }
 
-// entered counts a line, and returns its number.
-func (k *keyboard) entered() int {
+// countLine counts a line, and returns its number.
+func (k *keyboard) countLine() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.lines++
 	return k.lines
 }
 
-// interrupted interrupts what was entered up to a line, and reports whether there is any.
-func (k *keyboard) interrupted(line int) bool {
+// interruptUpTo interrupts what was entered up to a line, and reports whether there is any.
+func (k *keyboard) interruptUpTo(line int) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.interrupt == nil && line <= k.begun {
@@ -372,8 +374,9 @@ func (k *keyboard) interrupted(line int) bool {
 	return true
 }
 
-// during calls do with a context that Ctrl-C cancels. If it was pressed behind the line before, during does nothing.
-func (k *keyboard) during(ctx context.Context, line int, do func(context.Context) error) error {
+// callInterruptibly calls do with a context that Ctrl-C cancels. If it was pressed behind the line before, during does
+// nothing.
+func (k *keyboard) callInterruptibly(ctx context.Context, line int, do func(context.Context) error) error {
 	one, cancel := context.WithCancel(ctx)
 	defer cancel()
 	k.mu.Lock()

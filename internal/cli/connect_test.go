@@ -58,25 +58,25 @@ func TestKeyboard(t *testing.T) {
 		}
 	}
 	does := func(line int) (done bool, err error) {
-		err = k.during(t.Context(), line, func(context.Context) error { done = true; return nil })
+		err = k.callInterruptibly(t.Context(), line, func(context.Context) error { done = true; return nil })
 		return done, err
 	}
 	types("first\r\x03", "first\r") // before the line has been read
-	if done, err := does(k.entered()); done || !errors.Is(err, context.Canceled) {
+	if done, err := does(k.countLine()); done || !errors.Is(err, context.Canceled) {
 		t.Errorf("the first step is done: %v, %v", done, err)
 	}
 	types("half\x03", "half\x15")
 	types("second\r", "second\r")
-	second := k.entered()
+	second := k.countLine()
 	types("\x03third\r", "third\r") // before the step has begun
-	third := k.entered()
+	third := k.countLine()
 	if done, err := does(second); done || !errors.Is(err, context.Canceled) {
 		t.Errorf("the second step is done: %v, %v", done, err)
 	}
 	if done, err := does(third); !done || err != nil {
 		t.Errorf("the third step is not done: %v", err)
 	}
-	err := k.during(t.Context(), k.entered(), func(ctx context.Context) error {
+	err := k.callInterruptibly(t.Context(), k.countLine(), func(ctx context.Context) error {
 		types("\x03fifth\r", "fifth\r") // while the step runs
 		<-ctx.Done()
 		return ctx.Err()
@@ -84,7 +84,7 @@ func TestKeyboard(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("the fourth step ends with %v", err)
 	}
-	if done, err := does(k.entered()); !done || err != nil {
+	if done, err := does(k.countLine()); !done || err != nil {
 		t.Errorf("the fifth step is not done: %v", err)
 	}
 }
@@ -93,7 +93,7 @@ func TestKeyboard(t *testing.T) {
 // ends nothing, and the end of input
 // interrupts a step and nothing else.
 func TestConverse(t *testing.T) {
-	opts, err := connectOptions{driver: "ws"}.session("")
+	opts, err := connectOptions{driver: "ws"}.sessionOptions("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,8 @@ func TestConverse(t *testing.T) {
 	shown := &screen{}
 	over := make(chan error, 1)
 	go func() {
-		over <- converse(t.Context(), live, in, shown, [2]int{200, 50}, door.Options{Session: live, Width: 180, Times: true})
+		over <- holdConversation(t.Context(), live, in, shown, [2]int{200, 50},
+			door.Options{Session: live, Width: 180, Times: true})
 	}()
 	types := func(text string) {
 		if _, err := io.WriteString(keys, text); err != nil {

@@ -40,7 +40,7 @@ a binding clause that was judged before is not tested now. A clause that only th
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, args []string) error { return diff(c.Context(), args[0], args[1], o, s) },
+		RunE: func(c *cobra.Command, args []string) error { return runDiff(c.Context(), args[0], args[1], o, s) },
 	}
 	f := c.Flags()
 	f.StringVar(&o.format, "format", "text", "`FORMAT`: text, markdown or html")
@@ -50,10 +50,10 @@ a binding clause that was judged before is not tested now. A clause that only th
 	return c
 }
 
-// diff compares two results.
-func diff(ctx context.Context, before, after string, o diffOptions, s *streams) error {
+// runDiff compares two results.
+func runDiff(ctx context.Context, before, after string, o diffOptions, s *streams) error {
 	if !slices.Contains(diffFormats, o.format) {
-		return usagef("--format: unknown format %q%s", o.format, suggest(o.format, diffFormats,
+		return usagef("--format: unknown format %q%s", o.format, suggestWord(o.format, diffFormats,
 			"known: text, markdown, html"))
 	}
 	l, err := parseLang(o.lang)

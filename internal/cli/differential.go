@@ -52,8 +52,8 @@ func (o runOptions) checkDifferential(args []string) error {
 	return nil
 }
 
-// compare runs two targets under the same scenarios and lists where they differ.
-func compare(ctx context.Context, o runOptions, args []string, s *streams) error {
+// compareTargets runs two targets under the same scenarios and lists where they differ.
+func compareTargets(ctx context.Context, o runOptions, args []string, s *streams) error {
 	asked, err := parseFormats(o.format)
 	if err == nil {
 		err = o.checkDifferential(args)
@@ -64,19 +64,19 @@ func compare(ctx context.Context, o runOptions, args []string, s *streams) error
 	if err != nil {
 		return err
 	}
-	sides, err := o.sides(args)
+	sides, err := o.sidesToCompare(args)
 	if err != nil {
 		return err
 	}
 	plans := []runner.Options{sides[0].Options(), sides[1].Options()}
 	total, err := runner.Count(plans...)
 	if err != nil {
-		return flagged(err)
+		return nameFlag(err)
 	}
 	if err := prepareOut(o.out); err != nil {
 		return err
 	}
-	f := follow(s, total, o.abouts(plans), look{color: !o.noColor, quiet: o.quiet, lang: o.spoken})
+	f := followRuns(s, total, o.describeRuns(plans), look{color: !o.noColor, quiet: o.quiet, lang: o.spoken})
 	unhook := f.tellInterrupt(ctx)
 	for i := range sides {
 		plain := sides[i].Options
@@ -91,18 +91,18 @@ func compare(ctx context.Context, o runOptions, args []string, s *streams) error
 			return writeFiles(dir, append([]string{jsonFormat}, asked...), r, dir, o.spoken)
 		},
 		Again: func(n int) {
-			f.note(fmt.Sprintf("the targets differ; %s run again to confirm it", words.Counted(n, "scenario")))
+			f.printNote(fmt.Sprintf("the targets differ; %s run again to confirm it", words.Counted(n, "scenario")))
 		}})
 	unhook()
-	f.stop()
+	f.removeLine()
 	if err != nil {
 		return err
 	}
-	return o.tell(rep, asked, s)
+	return o.reportDifferences(rep, asked, s)
 }
 
-// tell writes and prints the findings.
-func (o runOptions) tell(rep *differential.Report, asked []string, s *streams) error {
+// reportDifferences writes and prints the findings.
+func (o runOptions) reportDifferences(rep *differential.Report, asked []string, s *streams) error {
 	var unwritten error
 	for name, write := range map[string]func(io.Writer, *differential.Report) error{
 		differentialJSON: differential.WriteJSON, differentialPage: differential.WriteMarkdown} {
@@ -124,14 +124,14 @@ func (o runOptions) tell(rep *differential.Report, asked []string, s *streams) e
 	return nil
 }
 
-// sides returns the two targets, with the drivers that both have.
-func (o runOptions) sides(names []string) ([]differential.Side, error) {
+// sidesToCompare returns the two targets, with the drivers that both have.
+func (o runOptions) sidesToCompare(names []string) ([]differential.Side, error) {
 	var both [2]*subject
 	var err error
 	for i, name := range names { // first those that determine their own protocol
 		if !byName(name) {
 			if both[i], err = subjectOf(name, o.protocols, o.roles); err == nil {
-				err = o.link.apply(both[i].profile)
+				err = o.link.applyTo(both[i].profile)
 			}
 			if err != nil {
 				return nil, err
@@ -151,9 +151,9 @@ func (o runOptions) sides(names []string) ([]differential.Side, error) {
 	a, b := both[0].profile, both[1].profile
 	if a.Protocol != b.Protocol || a.Role != b.Role {
 		return nil, usagef("--differential: %s is %s, and %s is %s (name two of one protocol and role)", names[0],
-			titled(a.Protocol, a.Role), names[1], titled(b.Protocol, b.Role))
+			titleWithRole(a.Protocol, a.Role), names[1], titleWithRole(b.Protocol, b.Role))
 	}
-	common, err := o.common(names, both[:])
+	common, err := o.commonDrivers(names, both[:])
 	if err != nil {
 		return nil, err
 	}
@@ -172,21 +172,23 @@ func (o runOptions) sides(names []string) ([]differential.Side, error) {
 				again.target = names[i]
 				return runner.Options{Own: own, Beside: beside, Protocols: suite, Profile: sub.profile, Launcher: sub.launcher,
 					Brain: sub.brain, Role: sub.profile.Role, Drivers: common, Tags: o.tags, Strict: o.strict,
-					Concurrency: o.concurrency, Seed: o.seed, Explore: o.explore, Again: again.again(sub.profile.Protocol)}
+					Concurrency: o.concurrency, Seed: o.seed, Explore: o.explore,
+					Again: again.repeatCommand(sub.profile.Protocol)}
 			}})
 	}
 	return out, nil
 }
 
-// common returns the drivers over which both subjects are compared: the requested ones, or else their usual ones.
-func (o runOptions) common(names []string, both []*subject) ([]string, error) {
-	drivers, err := share(both, o.drivers)
+// commonDrivers returns the drivers over which both subjects are compared: the requested ones, or else their usual
+// ones.
+func (o runOptions) commonDrivers(names []string, both []*subject) ([]string, error) {
+	drivers, err := shareDrivers(both, o.drivers)
 	if err != nil {
 		return nil, err
 	}
-	out := common(drivers[0], drivers[1])
+	out := commonValues(drivers[0], drivers[1])
 	if len(out) == 0 && len(o.drivers) == 0 {
-		out = common(both[0].profile.Drivers, both[1].profile.Drivers)
+		out = commonValues(both[0].profile.Drivers, both[1].profile.Drivers)
 	}
 	if len(out) == 0 {
 		return nil, usagef("--differential: %s is reached over %s, and %s over %s (name two that have a driver in common)",
@@ -195,7 +197,7 @@ func (o runOptions) common(names []string, both []*subject) ([]string, error) {
 	return out, nil
 }
 
-func common(a, b []string) []string {
+func commonValues(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(d string) bool { return !slices.Contains(b, d) })
 }
 
@@ -214,7 +216,7 @@ func (o runOptions) bundledSubject(name string, other *subject) (*subject, error
 	if err := knownProtocols(o.protocols); err != nil {
 		return nil, err
 	}
-	protocols, roles := unique(o.protocols), o.roles
+	protocols, roles := withoutDuplicates(o.protocols), o.roles
 	if other != nil {
 		protocols, roles = []string{other.profile.Protocol}, []string{other.profile.Role}
 	}
@@ -248,7 +250,7 @@ func (o runOptions) bundledSubject(name string, other *subject) (*subject, error
 	}
 	var which []string
 	for _, s := range found {
-		which = append(which, titled(s.profile.Protocol, s.profile.Role))
+		which = append(which, titleWithRole(s.profile.Protocol, s.profile.Role))
 	}
 	return nil, usagef("--differential: %s exists for %s (choose by --protocol and --role)", name, words.Either(which))
 }

@@ -50,10 +50,10 @@ func TestManPages(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "man1")
 	var errs bytes.Buffer
 	s := &streams{Out: io.Discard, Err: &errs}
-	if exit := parley([]string{"man"}, s); exit != 2 || !strings.Contains(errs.String(), "--out is missing") {
+	if exit := runParley([]string{"man"}, s); exit != 2 || !strings.Contains(errs.String(), "--out is missing") {
 		t.Errorf("without --out: exit %d, %s", exit, errs.String())
 	}
-	if exit := parley([]string{"man", "--out", dir}, s); exit != 0 {
+	if exit := runParley([]string{"man", "--out", dir}, s); exit != 0 {
 		t.Fatalf("exit %d: %s", exit, errs.String())
 	}
 	for _, c := range clidoc.Commands(rootCommand(s)) {

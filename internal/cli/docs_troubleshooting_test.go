@@ -186,7 +186,7 @@ func TestTroubleshootingShown(t *testing.T) {
 				c.args = append(c.args, "--out", t.TempDir())
 			}
 			var out, errs bytes.Buffer
-			exit := parley(c.args, &streams{In: strings.NewReader(""), Out: &out, Err: &errs})
+			exit := runParley(c.args, &streams{In: strings.NewReader(""), Out: &out, Err: &errs})
 			all := strings.Join(strings.Fields(out.String()+errs.String()), " ")
 			if exit != c.exit || !regexp.MustCompile(pattern).MatchString(all) {
 				t.Errorf("exit %d, want %d, and a line that matches\n  %s\nof\n%s", exit, c.exit, messages[i], all)
@@ -196,7 +196,8 @@ func TestTroubleshootingShown(t *testing.T) {
 	t.Run("no browser", func(t *testing.T) {
 		t.Setenv("PATH", t.TempDir())
 		var out, errs bytes.Buffer
-		exit := parley([]string{"run", "--protocol", "agent-client", "--out", t.TempDir()}, &streams{Out: &out, Err: &errs})
+		exit := runParley([]string{"run", "--protocol", "agent-client", "--out", t.TempDir()},
+			&streams{Out: &out, Err: &errs})
 		if exit != 3 || !strings.Contains(errs.String(), "no browser was found, neither Chromium nor Chrome") {
 			t.Errorf("exit %d: %s", exit, errs.String())
 		}
@@ -221,7 +222,7 @@ func TestLineEnds(t *testing.T) {
 		baseline := write("expected.yaml", "expected:\n- {clause: AS-042, reason: known}\n")
 		var out, errs bytes.Buffer
 		args := []string{"run", "--target", profile, "--baseline", baseline, "--out", t.TempDir()}
-		if exit := parley(args, &streams{Out: &out, Err: &errs}); exit != c.exit {
+		if exit := runParley(args, &streams{Out: &out, Err: &errs}); exit != c.exit {
 			t.Errorf("%q: exit %d, want %d: %s", c.text, exit, c.exit, errs.String())
 		}
 	}

@@ -32,14 +32,17 @@ prints one line per item:
 ` + about,
 		Example: examples,
 		Args:    func(c *cobra.Command, args []string) error { return oneTarget(c, args, &name) },
-		RunE:    func(c *cobra.Command, _ []string) error { return examine(c.Context(), name, protocol, role, link, s) },
+		RunE: func(c *cobra.Command,
+			_ []string) error {
+			return runDoctor(c.Context(), name, protocol, role, link, s)
+		},
 	}
 	c.Flags().StringVar(&name, "target", "",
 		"profile `FILE|URL` of the target, or the folder of a page: the same as TARGET")
 	c.Flags().StringVar(&protocol, "protocol", "", "`PROTOCOL` of a URL (default "+suite.Kinds()[0].Protocol+")")
 	c.Flags().StringVar(&role, "role", "",
 		"`ROLE` of the target (default that of the profile; for a URL server, client or host)")
-	link.declare(c.Flags())
+	link.declareFlags(c.Flags())
 	return c
 }
 
@@ -62,14 +65,14 @@ func doctorHelp() (about, examples string) {
 	return strings.Join(sentences, " "), strings.Join(lines, "\n")
 }
 
-// examine examines a target and reports what would not be tested.
-func examine(ctx context.Context, name, protocol, role string, link linkOptions, s *streams) error {
+// runDoctor examines a target and reports what would not be tested.
+func runDoctor(ctx context.Context, name, protocol, role string, link linkOptions, s *streams) error {
 	if name == "" {
 		return usagef("doctor: the target is missing (name a profile, or the URL of a running server)")
 	}
-	sub, err := subjectOf(name, given(protocol), given(role))
+	sub, err := subjectOf(name, givenList(protocol), givenList(role))
 	if err == nil {
-		err = link.apply(sub.profile)
+		err = link.applyTo(sub.profile)
 	}
 	if err != nil {
 		return err
@@ -92,8 +95,8 @@ func examine(ctx context.Context, name, protocol, role string, link linkOptions,
 	return nil
 }
 
-// given returns a flag's value as a list; empty if the flag was not given.
-func given(value string) []string {
+// givenList returns a flag's value as a list; empty if the flag was not given.
+func givenList(value string) []string {
 	if value == "" {
 		return nil
 	}

@@ -32,9 +32,9 @@ func bareDrivers(k target.Kind) []string {
 	return out
 }
 
-// usual returns the drivers over which a subject is judged by default. For a bundled target this excludes stdio,
+// usualDrivers returns the drivers over which a subject is judged by default. For a bundled target this excludes stdio,
 // which runs the same target in separate processes and shows nothing new.
-func (s *subject) usual() []string {
+func (s *subject) usualDrivers() []string {
 	all := s.profile.Drivers
 	if s.bundled && len(all) > 1 {
 		return slices.DeleteFunc(slices.Clone(all), func(d string) bool { return d == stdio.Name })
@@ -42,9 +42,9 @@ func (s *subject) usual() []string {
 	return all
 }
 
-// drivers returns the drivers available for a subject: those of its profile and, with sse, the interop driver, which
-// reads the same streams.
-func (s *subject) drivers() []string {
+// availableDrivers returns the drivers available for a subject: those of its profile and, with sse, the interop driver,
+// which reads the same streams.
+func (s *subject) availableDrivers() []string {
 	out := slices.Clone(s.profile.Drivers)
 	if slices.Contains(out, sse.Name) {
 		out = append(out, r3labs.Name)
@@ -52,15 +52,16 @@ func (s *subject) drivers() []string {
 	return out
 }
 
-// has reports whether a subject can be tested over a driver.
-func (s *subject) has(driver string) bool {
-	return slices.Contains(s.drivers(), driver) || s.bare && slices.Contains(bareDrivers(s.profile.Kind()), driver)
+// hasDriver reports whether a subject can be tested over a driver.
+func (s *subject) hasDriver(driver string) bool {
+	return slices.Contains(s.availableDrivers(), driver) || s.bare &&
+		slices.Contains(bareDrivers(s.profile.Kind()), driver)
 }
 
-// share assigns to each subject those of the requested drivers that it has; without any, its usual ones. A driver
-// that no subject has is an error. So is a subject with none of the drivers, which would otherwise be left out
+// shareDrivers assigns to each subject those of the requested drivers that it has; without any, its usual ones. A
+// driver that no subject has is an error. So is a subject with none of the drivers, which would otherwise be left out
 // silently.
-func share(subjects []*subject, asked []string) ([][]string, error) {
+func shareDrivers(subjects []*subject, asked []string) ([][]string, error) {
 	for _, d := range asked {
 		if err := someoneHas(subjects, d); err != nil {
 			return nil, err
@@ -68,32 +69,33 @@ func share(subjects []*subject, asked []string) ([][]string, error) {
 	}
 	var out [][]string
 	for _, s := range subjects {
-		mine := s.usual()
+		mine := s.usualDrivers()
 		if len(asked) > 0 {
-			mine = s.among(asked)
+			mine = s.driversAmong(asked)
 		}
 		if len(mine) == 0 {
 			return nil, usagef("--driver %s: %s has only %s (leave it out: --protocol %s)", strings.Join(asked, ","),
 				s.profile.Protocol,
-				strings.Join(s.drivers(), ", "), strings.Join(having(subjects, asked), " --protocol "))
+				strings.Join(s.availableDrivers(), ", "),
+				strings.Join(protocolsHaving(subjects, asked), " --protocol "))
 		}
 		out = append(out, mine)
 	}
 	return out, nil
 }
 
-// among returns those of the requested drivers that a subject has.
-func (s *subject) among(asked []string) []string {
+// driversAmong returns those of the requested drivers that a subject has.
+func (s *subject) driversAmong(asked []string) []string {
 	var out []string
 	for _, d := range asked {
 		switch {
 		case d == everyDriver:
-			out = append(out, s.drivers()...)
-		case s.has(d):
+			out = append(out, s.availableDrivers()...)
+		case s.hasDriver(d):
 			out = append(out, d)
 		}
 	}
-	return unique(out)
+	return withoutDuplicates(out)
 }
 
 // someoneHas rejects a driver that is unknown, or that no subject has.
@@ -101,20 +103,21 @@ func someoneHas(subjects []*subject, d string) error {
 	known := append(slices.Clone(allDrivers), everyDriver)
 	switch {
 	case !slices.Contains(known, d):
-		return usagef("--driver: unknown driver %q%s", d, suggest(d, known, "known: "+strings.Join(known, ", ")))
-	case d == everyDriver, slices.ContainsFunc(subjects, func(s *subject) bool { return s.has(d) }):
+		return usagef("--driver: unknown driver %q%s", d, suggestWord(d, known, "known: "+strings.Join(known, ", ")))
+	case d == everyDriver, slices.ContainsFunc(subjects, func(s *subject) bool { return s.hasDriver(d) }):
 		return nil
 	}
 	var sources, declared []string
 	for _, s := range subjects {
-		sources, declared = append(sources, s.source()), append(declared, s.drivers()...)
+		sources, declared = append(sources, s.profileSource()), append(declared, s.availableDrivers()...)
 	}
 	return usagef("--driver: %s declares no driver %s (declared: %s)", strings.Join(sources, ", "), d,
-		strings.Join(unique(declared), ", "))
+		strings.Join(withoutDuplicates(declared), ", "))
 }
 
-// untried says which drivers of bare URLs are not judged, because nobody has asked for them and a URL declares none.
-func untried(subjects []*subject, asked []string) (out []string) {
+// describeUntried says which drivers of bare URLs are not judged, because nobody has asked for them and a URL declares
+// none.
+func describeUntried(subjects []*subject, asked []string) (out []string) {
 	for _, s := range subjects {
 		if !s.bare || len(asked) > 0 {
 			continue
@@ -134,15 +137,15 @@ func untried(subjects []*subject, asked []string) (out []string) {
 	return out
 }
 
-// having returns the protocols of the subjects that have one of the drivers.
-func having(subjects []*subject, asked []string) []string {
+// protocolsHaving returns the protocols of the subjects that have one of the drivers.
+func protocolsHaving(subjects []*subject, asked []string) []string {
 	var out []string
 	for _, s := range subjects {
-		if len(s.among(asked)) > 0 {
+		if len(s.driversAmong(asked)) > 0 {
 			out = append(out, s.profile.Protocol)
 		}
 	}
-	return unique(out)
+	return withoutDuplicates(out)
 }
 
 // withoutBrowser says why a page protocol that was not asked for by name is left out.
@@ -175,7 +178,7 @@ func leaveOut[T any](all []T, named bool, missing func(T) error, protocol func(T
 		case named:
 			return nil, nil, why
 		default:
-			left, err = unique(append(left, withoutBrowser(protocol(one)))), why
+			left, err = withoutDuplicates(append(left, withoutBrowser(protocol(one)))), why
 		}
 	}
 	if len(kept) > 0 {
@@ -198,12 +201,12 @@ func noteLeft(r *reports.Results, left []string) {
 // everyRole selects all roles that targets of a protocol can have.
 const everyRole = "all"
 
-// roled reports whether targets of a protocol can have several roles. Only then is the role worth mentioning.
-func roled(protocol string) bool { return len(suite.Roles(protocol)) > 1 }
+// hasRoles reports whether targets of a protocol can have several roles. Only then is the role worth mentioning.
+func hasRoles(protocol string) bool { return len(suite.Roles(protocol)) > 1 }
 
-// titled returns a protocol's name, with the role of its target if there are several.
-func titled(protocol, role string) string {
-	if roled(protocol) {
+// titleWithRole returns a protocol's name, with the role of its target if there are several.
+func titleWithRole(protocol, role string) string {
+	if hasRoles(protocol) {
 		return protocol + " " + role
 	}
 	return protocol
@@ -220,7 +223,7 @@ func rolesAmong(protocol string, asked []string) []string {
 			out = append(out, r)
 		}
 	}
-	return unique(out)
+	return withoutDuplicates(out)
 }
 
 // knownRoles rejects a role that none of the protocols has.
@@ -229,7 +232,7 @@ func knownRoles(asked, protocols []string) error {
 	for _, p := range protocols {
 		known = append(known, suite.Roles(p)...)
 	}
-	if known = unique(known); len(known) > 1 {
+	if known = withoutDuplicates(known); len(known) > 1 {
 		known = append(known, everyRole)
 	}
 	for _, r := range asked {
@@ -240,7 +243,8 @@ func knownRoles(asked, protocols []string) error {
 		if near := words.Near(r, known, 1); len(near) > 0 {
 			meant = fmt.Sprintf("did you mean %q? ", near[0])
 		}
-		return usagef("--role: unknown role %q of %s (%sknown: %s)", r, words.Either(unique(protocols)), meant,
+		return usagef("--role: unknown role %q of %s (%sknown: %s)", r, words.Either(withoutDuplicates(protocols)),
+			meant,
 			strings.Join(known, ", "))
 	}
 	return nil
@@ -261,9 +265,9 @@ func oneRole(protocol string, asked []string) (string, error) {
 	return "", usagef("--role: a target has one role at a time, but %s are given (choose one)", strings.Join(roles, ", "))
 }
 
-// as sets the role of a target instead of that in its profile; "" keeps it. Call it before making the launcher. Keys
-// with a meaning in one role only are dropped or rejected as when a profile is read.
-func as(p *target.Profile, role string) error {
+// setRole sets the role of a target instead of that in its profile; "" keeps it. Call it before making the launcher.
+// Keys with a meaning in one role only are dropped or rejected as when a profile is read.
+func setRole(p *target.Profile, role string) error {
 	if role == "" || role == p.Role {
 		return nil
 	}
@@ -292,5 +296,5 @@ func as(p *target.Profile, role string) error {
 
 // inRole reports whether a scenario applies to targets of a role.
 func inRole(protocol, role string, p runner.Planned) bool {
-	return !roled(protocol) || slices.Contains(p.Tags, "@"+role)
+	return !hasRoles(protocol) || slices.Contains(p.Tags, "@"+role)
 }

@@ -73,7 +73,7 @@ func TestShare(t *testing.T) {
 			"--driver sse: external-agent has only ws (leave it out: --protocol agent-select)"},
 		{subjects{only, chat}, []string{"sse"}, nil, "--driver: only, chat declares no driver sse (declared: ws)"},
 	} {
-		got, err := share(tt.s, tt.asked)
+		got, err := shareDrivers(tt.s, tt.asked)
 		said := ""
 		if err != nil {
 			said = err.Error()
@@ -99,14 +99,14 @@ func TestUntried(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := untried(subjects, tt.asked)
+		got := describeUntried(subjects, tt.asked)
 		const said = "ws was not tried: a URL alone is judged over sse (add --driver sse,ws"
 		if len(got) != tt.want || tt.want == 1 && !strings.HasPrefix(got[0], said) {
 			t.Errorf("%s %q: %q", tt.protocol, tt.asked, got)
 		}
 	}
 	subjects, err := subjectsOf("", []string{"agent-select"}, nil)
-	if got := untried(subjects, nil); err != nil || len(got) > 0 {
+	if got := describeUntried(subjects, nil); err != nil || len(got) > 0 {
 		t.Errorf("a bundled target: %q, %v", got, err)
 	}
 }

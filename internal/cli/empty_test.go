@@ -45,7 +45,7 @@ func refused(t *testing.T, args []string, begins string) {
 	t.Helper()
 	var out, errs strings.Builder
 	s := &streams{In: strings.NewReader(""), Out: &out, Err: &errs}
-	if exit := parley(args, s); exit != verdict.ExitUsage {
+	if exit := runParley(args, s); exit != verdict.ExitUsage {
 		t.Errorf("parley %q: exit %d, want %d", args, exit, verdict.ExitUsage)
 	}
 	if told := errs.String(); !strings.HasPrefix(told, begins) || strings.Count(told, "\n") != 1 || out.Len() > 0 {

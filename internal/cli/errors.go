@@ -28,12 +28,12 @@ func (e exitError) Error() string { return fmt.Sprintf("exit %d", e.code) }
 
 // usagef returns an error for wrong usage: exit code 2.
 func usagef(format string, args ...any) error {
-	return &runner.UsageError{Msg: fmt.Sprintf(named(format), args...)}
+	return &runner.UsageError{Msg: fmt.Sprintf(nameProgram(format), args...)}
 }
 
-// suggest ends a message about an unknown word: with the known word that may be meant, or with otherwise.
-func suggest(word string, known []string, otherwise string) string {
-	return " (" + words.Suggest(word, known, named(otherwise)) + ")"
+// suggestWord ends a message about an unknown word: with the known word that may be meant, or with otherwise.
+func suggestWord(word string, known []string, otherwise string) string {
+	return " (" + words.Suggest(word, known, nameProgram(otherwise)) + ")"
 }
 
 // exitCode returns the exit code of the process for an error.
@@ -65,20 +65,20 @@ func exitCode(err error) int {
 	return verdict.ExitHarness
 }
 
-// exit prints an error that has not been printed yet, and returns the exit code.
-func (s *streams) exit(err error) int {
+// exitWith prints an error that has not been printed yet, and returns the exit code.
+func (s *streams) exitWith(err error) int {
 	code, program := exitCode(err), cmp.Or(s.name, program)
 	var said exitError
 	switch {
 	case err == nil, errors.As(err, &said):
 	case code == verdict.ExitUsage:
 		for _, line := range usageLines(err) {
-			fmt.Fprintln(s.Err, program+": "+printable(transcript.MaskURLs(plainFile(oneLine(line)))))
+			fmt.Fprintln(s.Err, program+": "+escapeControl(transcript.MaskURLs(plainFile(oneLine(line)))))
 		}
 	case code == verdict.ExitInterrupted:
 		fmt.Fprintln(s.Err, program+": interrupted")
 	default:
-		fmt.Fprintln(s.Err, program+": "+printable(transcript.MaskURLs(plainFile(err.Error()))))
+		fmt.Fprintln(s.Err, program+": "+escapeControl(transcript.MaskURLs(plainFile(err.Error()))))
 	}
 	return code
 }
@@ -109,7 +109,7 @@ func (m *mistakenFile) Unwrap() error { return &runner.UsageError{Msg: m.Error()
 // mostMistakes is how many mistakes of a file are printed.
 const mostMistakes = 20
 
-func (m *mistakenFile) lines() []string {
+func (m *mistakenFile) mistakeLines() []string {
 	all := strings.Split(m.Error(), "\n")
 	if more := len(all) - mostMistakes; more > 0 {
 		all = append(all[:mostMistakes], fmt.Sprintf("and %d more", more))
@@ -121,7 +121,7 @@ func (m *mistakenFile) lines() []string {
 func usageLines(err error) []string {
 	var file *mistakenFile
 	if errors.As(err, &file) {
-		return file.lines()
+		return file.mistakeLines()
 	}
 	var several target.Mistakes
 	if !errors.As(err, &several) {
@@ -138,8 +138,8 @@ func usageLines(err error) []string {
 	return lines
 }
 
-// printable escapes what would move the cursor or reorder a line of a text, which may quote a target.
-func printable(text string) string {
+// escapeControl escapes what would move the cursor or reorder a line of a text, which may quote a target.
+func escapeControl(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		lines[i] = transcript.Printable(line)
@@ -160,7 +160,7 @@ func flagError(c *cobra.Command, err error) error {
 		}
 		var known []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, "--"+f.Name) })
-		return usagef("unknown flag --%s%s", name, suggest("--"+name, known, "see "+c.CommandPath()+" --help"))
+		return usagef("unknown flag --%s%s", name, suggestWord("--"+name, known, "see "+c.CommandPath()+" --help"))
 	}
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
@@ -226,7 +226,7 @@ func refusingEmpty(c *cobra.Command) {
 func noneEmpty(c *cobra.Command, args []string) error {
 	var err error
 	c.Flags().Visit(func(f *pflag.Flag) {
-		if value, texts := flagTexts(f); err == nil && texts && blank(value) {
+		if value, texts := flagTexts(f); err == nil && texts && isBlank(value) {
 			wants, usage := pflag.UnquoteUsage(f)
 			mend := "give " + wants + ", or leave it out"
 			if strings.Contains(usage, "(required)") {
@@ -238,7 +238,7 @@ func noneEmpty(c *cobra.Command, args []string) error {
 	if n := c.ArgsLenAtDash(); n >= 0 {
 		args = args[:n]
 	}
-	if err == nil && len(args) > 0 && blank(args) {
+	if err == nil && len(args) > 0 && isBlank(args) {
 		err = usagef("%s: an argument is empty (see %[1]s --help; is a variable in it not set?)", c.CommandPath())
 	}
 	return err
@@ -252,8 +252,8 @@ func flagTexts(f *pflag.Flag) (value []string, texts bool) {
 	return []string{f.Value.String()}, f.Value.Type() == "string"
 }
 
-// blank reports whether a list is empty, or has an empty text.
-func blank(list []string) bool {
+// isBlank reports whether a list is empty, or has an empty text.
+func isBlank(list []string) bool {
 	return len(list) == 0 || slices.ContainsFunc(list, func(text string) bool { return strings.TrimSpace(text) == "" })
 }
 
@@ -262,9 +262,9 @@ const parleyName = "parley"
 
 var commandOf = regexp.MustCompile(`\b` + parleyName + `( [a-z])`)
 
-// named puts this program's name into the command lines of a text. Use it only for texts of this package: others may
-// contain the word with another meaning.
-func named(text string) string {
+// nameProgram puts this program's name into the command lines of a text. Use it only for texts of this package: others
+// may contain the word with another meaning.
+func nameProgram(text string) string {
 	if program == parleyName {
 		return text
 	}

@@ -106,7 +106,7 @@ func unknownID(what, typed, id string, others []string) error {
 	}
 	if near := words.Near(id, known, 3); len(near) > 0 {
 		return usagef("unknown %s %q (nearest: %s; parley list shows all)", what, typed,
-			strings.Join(unique(near), ", "))
+			strings.Join(withoutDuplicates(near), ", "))
 	}
 	return usagef("unknown %s %q (parley list shows all)", what, typed)
 }
@@ -176,7 +176,7 @@ func page(b *book, r verdict.Row) string {
 		field("excluded", r.Reason)
 		return w.String()
 	}
-	if b.roled() {
+	if b.hasRoles() {
 		field("roles", strings.Join(b.rolesOf(r.ID), ", "))
 	}
 	judges(&w, b, r)
@@ -218,7 +218,7 @@ func judges(w *strings.Builder, b *book, r verdict.Row) {
 	}
 	var scenarios, monitors, faults []string
 	of := func(roles ...string) string { // if the protocol has several roles, and not all of them are meant
-		if !b.roled() || len(roles) == len(b.roles) {
+		if !b.hasRoles() || len(roles) == len(b.roles) {
 			return ""
 		}
 		return " (" + strings.Join(roles, ", ") + ")"
@@ -243,7 +243,7 @@ func alone(b *book, r verdict.Row) string {
 	command := program + " run --protocol " + b.ledger.Protocol
 	var roles []string // of the scenarios to run
 	for _, role := range b.roles {
-		if slices.ContainsFunc(b.scenariosOf(r.ID), func(p runner.Planned) bool { return b.judges(p, role) }) {
+		if slices.ContainsFunc(b.scenariosOf(r.ID), func(p runner.Planned) bool { return b.appliesTo(p, role) }) {
 			roles = append(roles, role)
 		}
 	}
@@ -294,7 +294,7 @@ func mutantNames() (names []string) {
 func aboutMutant(b *book, m runner.Mutant, role string) string {
 	var out strings.Builder
 	protocol := b.ledger.Protocol
-	fmt.Fprintf(&out, "%s  a mutant: the bundled %s with one fault\n", m.ID, titled(protocol, role))
+	fmt.Fprintf(&out, "%s  a mutant: the bundled %s with one fault\n", m.ID, titleWithRole(protocol, role))
 	list := func(name string, lines []string) {
 		for _, l := range lines {
 			fmt.Fprintf(&out, "  %-9s  %s\n", name, l)
@@ -308,7 +308,7 @@ func aboutMutant(b *book, m runner.Mutant, role string) string {
 			breaks = append(breaks, fmt.Sprintf("%s  %s  %s", row.ID, row.Level, row.Text))
 		}
 		for _, p := range b.scenariosOf(id) {
-			if b.judges(p, role) {
+			if b.appliesTo(p, role) {
 				found = append(found, fmt.Sprintf("%s  %s  %s", p.ID, p.Name, p.Location))
 			}
 		}
@@ -319,7 +319,7 @@ func aboutMutant(b *book, m runner.Mutant, role string) string {
 		}
 	}
 	list("breaks", breaks)
-	list("found by", unique(found))
+	list("found by", withoutDuplicates(found))
 	if slices.Contains(partiesOf(protocol), role) {
 		list("serve", []string{fmt.Sprintf("%s simulate --protocol %s --as %s --mutant %s", program, protocol, role, m.ID)})
 	}
@@ -350,7 +350,7 @@ func aboutScenario(b *book, pl runner.Planned) string {
 	field("feature", pl.Feature)
 	field("rule", pl.Rule)
 	field("place", pl.Location)
-	if b.roled() {
+	if b.hasRoles() {
 		field("roles", strings.Join(b.scenarioRoles(pl), ", "))
 	}
 	name := "clauses"
@@ -364,7 +364,7 @@ func aboutScenario(b *book, pl runner.Planned) string {
 		return slices.Contains(pl.Clauses, strings.TrimPrefix(t, "@"))
 	}), " "))
 	command := fmt.Sprintf("%s run --protocol %s", program, b.ledger.Protocol)
-	if roles := b.scenarioRoles(pl); b.roled() && !slices.Contains(roles, b.roles[0]) {
+	if roles := b.scenarioRoles(pl); b.hasRoles() && !slices.Contains(roles, b.roles[0]) {
 		command += " --role " + roles[0]
 	}
 	field("alone", command+" "+pl.ID)

@@ -52,7 +52,7 @@ func warnOfFaults(w io.Writer, set *faultrule.Set, file, protocol string) {
 	for _, t := range set.Types() {
 		if len(known) > 0 && !slices.Contains(known, t.Name) {
 			fmt.Fprintf(w, "%s: %s:%d: no message of %s has the type %q%s\n", program, file, t.Line, protocol, t.Name,
-				suggest(t.Name, known, "there are: "+strings.Join(known, ", ")))
+				suggestWord(t.Name, known, "there are: "+strings.Join(known, ", ")))
 		}
 	}
 }
@@ -65,8 +65,8 @@ func typesOf(protocol string) func([]byte) string {
 	return nil
 }
 
-// told reports the effects of the faults.
-func (f *faults) told() []reports.Fault {
+// toldEffects reports the effects of the faults.
+func (f *faults) toldEffects() []reports.Fault {
 	out := []reports.Fault{}
 	for _, one := range f.x.Fired() {
 		out = append(out, reports.Fault{File: f.file, Line: one.Line, Name: one.Name, Met: one.Met, Fired: one.Fired})
@@ -74,12 +74,12 @@ func (f *faults) told() []reports.Fault {
 	return out
 }
 
-// tell prints the effects and adds them to the results; f may be nil.
-func (f *faults) tell(res *reports.Results, w io.Writer) {
+// reportEffects prints the effects and adds them to the results; f may be nil.
+func (f *faults) reportEffects(res *reports.Results, w io.Writer) {
 	if f == nil {
 		return
 	}
-	told := f.told()
+	told := f.toldEffects()
 	for _, one := range told {
 		fmt.Fprintln(w, one.Text())
 	}

@@ -65,11 +65,12 @@ func parseFormats(list string) ([]string, error) {
 	for name := range strings.SplitSeq(list, ",") {
 		name = strings.TrimSpace(name)
 		if !slices.Contains(known, name) {
-			return nil, usagef("--format: unknown format %q%s", name, suggest(name, known, "known: "+strings.Join(known, ", ")))
+			return nil, usagef("--format: unknown format %q%s", name,
+				suggestWord(name, known, "known: "+strings.Join(known, ", ")))
 		}
 		out = append(out, name)
 	}
-	return unique(out), nil
+	return withoutDuplicates(out), nil
 }
 
 // writerOf returns the writer of a format, in a language if it is for people, for results whose recordings are in a
@@ -233,13 +234,14 @@ func (s *streams) writeOut(name string, r *reports.Results, o reports.ConsoleOpt
 	return fmt.Errorf("no writer for format %q", name)
 }
 
-// plain takes the plain arguments of parley run: the target, and the ids of clauses and scenarios, in any order.
-func (o *runOptions) plain(args []string) error {
+// takePlainArgs takes the plain arguments of parley run: the target, and the ids of clauses and scenarios, in any
+// order.
+func (o *runOptions) takePlainArgs(args []string) error {
 	var ids []string
 	for _, arg := range args {
 		id := clauseID(arg)
 		switch {
-		case tags.IsID(id) && !exists(arg):
+		case tags.IsID(id) && !fileExists(arg):
 			ids = append(ids, id)
 		case o.target != "":
 			return usagef("parley run judges one target, found %q beside %q (see parley run --help)", arg, o.target)
@@ -273,7 +275,7 @@ func (o *runOptions) protocolOf(ids []string) error {
 		}
 		found = append(found, protocol)
 	}
-	if found = unique(found); len(found) == 1 && len(o.protocols) == 0 && isURL(o.target) {
+	if found = withoutDuplicates(found); len(found) == 1 && len(o.protocols) == 0 && isURL(o.target) {
 		o.protocols = found
 	}
 	return nil
@@ -327,7 +329,7 @@ func asURL(name string) string {
 		return "unix:///" + rest
 	}
 	host, path, _ := strings.Cut(name, "/")
-	if strings.Contains(name, "://") || exists(name) {
+	if strings.Contains(name, "://") || fileExists(name) {
 		return name
 	}
 	h, port, err := net.SplitHostPort(host)
@@ -342,7 +344,7 @@ func asURL(name string) string {
 
 func isURL(name string) bool { return strings.Contains(asURL(name), "://") }
 
-func exists(name string) bool {
+func fileExists(name string) bool {
 	_, err := os.Stat(name)
 	return err == nil
 }

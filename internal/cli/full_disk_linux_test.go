@@ -123,6 +123,6 @@ func runIn(t *testing.T, dir, command string) (code int, errs string) {
 	t.Chdir(dir)
 	t.Setenv(summaryFile, filepath.Join(dir, "summary.md"))
 	var out, errors bytes.Buffer
-	code = parley(strings.Fields(command), &streams{In: strings.NewReader(""), Out: &out, Err: &errors})
+	code = runParley(strings.Fields(command), &streams{In: strings.NewReader(""), Out: &out, Err: &errors})
 	return code, errors.String()
 }

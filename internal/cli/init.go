@@ -49,7 +49,7 @@ func initCommand(s *streams) *cobra.Command {
 					o.protocol = kind.Protocol // a page's protocol is not that of servers
 				}
 			}
-			return initialise(c.Context(), args, o, s)
+			return runInit(c.Context(), args, o, s)
 		},
 	}
 	protocols := "`PROTOCOL` that the server speaks, instead of the one that is found"
@@ -61,7 +61,7 @@ func initCommand(s *streams) *cobra.Command {
 	c.Flags().StringVar(&o.protocol, "protocol", "", protocols)
 	c.Flags().StringVar(&o.role, "role", "", "`ROLE` of the target if it is an agent; that of a server is detected")
 	c.Flags().StringVar(&o.out, "out", "target.yaml", "`FILE` to write")
-	o.link.declare(c.Flags())
+	o.link.declareFlags(c.Flags())
 	c.Flags().BoolVar(&o.force, "force", false, "overwrite the file")
 	c.Flags().BoolVar(&o.schema, "schema", false, "print the JSON Schema of profiles, for editors, and probe nothing")
 	return c
@@ -80,7 +80,7 @@ func initUse() string {
 	}
 	for _, kind := range suite.Kinds() {
 		for _, role := range kind.Roles {
-			if dials(kind, role) {
+			if targetDials(kind, role) {
 				use += " | init --role " + role + " -- COMMAND…"
 			}
 		}
@@ -125,26 +125,26 @@ func probeGuides() []probe.Guide {
 	return all
 }
 
-// dials reports whether a target of a role connects to the harness.
-func dials(kind target.Kind, role string) bool {
+// targetDials reports whether a target of a role connects to the harness.
+func targetDials(kind target.Kind, role string) bool {
 	p := kind.New()
 	p.Role = role
 	return p.Dials()
 }
 
-// initialise probes a target and writes what it found.
-func initialise(ctx context.Context, args []string, o initOptions, s *streams) error {
+// runInit probes a target and writes what it found.
+func runInit(ctx context.Context, args []string, o initOptions, s *streams) error {
 	seek := o.protocol == "" && o.role == "" && len(args) == 1 && (!o.command || strings.Contains(args[0], "://")) &&
 		len(suite.All) > 1
 	if o.protocol == "" {
-		o.protocol = o.usual()
+		o.protocol = o.onlyProtocol()
 	}
-	if err := o.writable(); err != nil && seek {
+	if err := o.rejectExisting(); err != nil && seek {
 		return err
 	}
 	if seek {
 		var err error
-		if o.protocol, args[0], err = o.find(ctx, args[0], s); err != nil {
+		if o.protocol, args[0], err = o.findProtocol(ctx, args[0], s); err != nil {
 			return interruptedOr(ctx, err)
 		}
 	}
@@ -152,15 +152,15 @@ func initialise(ctx context.Context, args []string, o initOptions, s *streams) e
 	if err != nil {
 		return knownProtocols([]string{o.protocol})
 	}
-	given, err := o.given(protocol, args)
+	given, err := o.givenTarget(protocol, args)
 	if err != nil {
 		return err
 	}
-	if err := o.writable(); err != nil {
+	if err := o.rejectExisting(); err != nil {
 		return err
 	}
-	given.Prepare, given.Head = o.link.apply, o.link.lines(o.out)
-	given.Say = func(text string) { fmt.Fprintln(s.Err, printable(text)) }
+	given.Prepare, given.Head = o.link.applyTo, o.link.profileLines(o.out)
+	given.Say = func(text string) { fmt.Fprintln(s.Err, escapeControl(text)) }
 	given.Recognise = func(ctx context.Context, p *target.Profile, base string) error {
 		return runner.Recognise(ctx, suite, p, base)
 	}
@@ -171,15 +171,15 @@ func initialise(ctx context.Context, args []string, o initOptions, s *streams) e
 	if err != nil || ctx.Err() != nil {
 		return interruptedOr(ctx, err)
 	}
-	if err := keep(o, text); err != nil {
+	if err := writeProfile(o, text); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(s.Out, "%s is written; next: parley doctor --target %s\n", o.out, shellWord(o.out))
 	return err
 }
 
-// writable rejects a file that exists.
-func (o initOptions) writable() error {
+// rejectExisting rejects a file that exists.
+func (o initOptions) rejectExisting() error {
 	if _, err := os.Stat(o.out); err == nil && !o.force {
 		return usagef("--out: %s exists (name another file, or overwrite it with --force)", o.out)
 	}
@@ -194,25 +194,25 @@ func interruptedOr(ctx context.Context, err error) error {
 	return err
 }
 
-// given interprets what to probe: a URL, a page, a command, or nothing if the target connects by itself.
-func (o initOptions) given(protocol steps.Protocol, args []string) (probe.Options, error) {
+// givenTarget interprets what to probe: a URL, a page, a command, or nothing if the target connects by itself.
+func (o initOptions) givenTarget(protocol steps.Protocol, args []string) (probe.Options, error) {
 	kind := protocol.Kind()
 	p := probe.Options{Protocol: protocol, File: o.out}
-	role, err := oneRole(o.protocol, given(o.role))
+	role, err := oneRole(o.protocol, givenList(o.role))
 	switch _, probing := protocol.(probe.Probing); {
 	case err != nil:
 		return p, err
-	case role != "" && !dials(kind, role):
+	case role != "" && !targetDials(kind, role):
 		return p, usagef("--role %s: init detects the role of a server (leave it out)", role)
-	case role == "" && !o.spoken(kind, args) && len(args) == 0:
-		return p, usagef("init: no server given (%s)", wanted(kind))
-	case role == "" && !o.spoken(kind, args) && len(args) > 1:
-		return p, usagef("init: one server is probed, but %d arguments are given (%s)", len(args), wanted(kind))
+	case role == "" && !o.isPipeCommand(kind, args) && len(args) == 0:
+		return p, usagef("init: no server given (%s)", wantedArgument(kind))
+	case role == "" && !o.isPipeCommand(kind, args) && len(args) > 1:
+		return p, usagef("init: one server is probed, but %d arguments are given (%s)", len(args), wantedArgument(kind))
 	case !probing:
 		return p, usagef("--protocol %s: init has no probe for it (write the profile by hand)", o.protocol)
-	case (role != "" || o.spoken(kind, args)) && o.link.given() != "":
-		return p, usagef("%s: init opens no connection to such a target (leave it out)", o.link.given())
-	case role != "" || o.spoken(kind, args):
+	case (role != "" || o.isPipeCommand(kind, args)) && o.link.firstGiven() != "":
+		return p, usagef("%s: init opens no connection to such a target (leave it out)", o.link.firstGiven())
+	case role != "" || o.isPipeCommand(kind, args):
 		p.Role, p.Command = role, args
 		if server := bundle.For(suite.Kinds(), o.protocol, ""); server != nil {
 			p.Counterpart = server.Launcher
@@ -226,8 +226,8 @@ func (o initOptions) given(protocol steps.Protocol, args []string) (probe.Option
 	return p, nil
 }
 
-// wanted says which argument a probe needs.
-func wanted(kind target.Kind) string {
+// wantedArgument says which argument a probe needs.
+func wantedArgument(kind target.Kind) string {
 	switch {
 	case kind.ForPage != nil:
 		return "give one page: a URL, a folder or a file, such as parley init ./dist"
@@ -238,13 +238,13 @@ func wanted(kind target.Kind) string {
 	return "give one URL, such as parley init http://localhost:3000"
 }
 
-// spoken reports whether the arguments are the command of a target that uses stdin and stdout.
-func (o initOptions) spoken(kind target.Kind, args []string) bool {
+// isPipeCommand reports whether the arguments are the command of a target that uses stdin and stdout.
+func (o initOptions) isPipeCommand(kind target.Kind, args []string) bool {
 	return o.command && slices.Contains(kind.Drivers, target.Stdio) && len(args) > 0 && !strings.Contains(args[0], "://")
 }
 
-// keep writes a profile after checking that it can be read.
-func keep(o initOptions, text string) error {
+// writeProfile writes a profile after checking that it can be read.
+func writeProfile(o initOptions, text string) error {
 	set := func(string) (string, bool) { return "set", true } // only the file is checked, not today's environment
 	if _, err := suite.Kinds().Parse([]byte(text), o.out, set); err != nil {
 		return fmt.Errorf("the findings do not make a valid profile: %v\n%s", err, text)
@@ -263,12 +263,12 @@ func keep(o initOptions, text string) error {
 	return errors.Join(write(f), f.Close())
 }
 
-// usual returns the protocol of what needs no look, because only one protocol has such targets: a command, a role. It
-// is the first protocol if there are several.
-func (o initOptions) usual() string {
+// onlyProtocol returns the protocol of what needs no look, because only one protocol has such targets: a command, a
+// role. It is the first protocol if there are several.
+func (o initOptions) onlyProtocol() string {
 	var fit []string
 	for _, kind := range suite.Kinds() {
-		if o.role != "" && slices.Contains(kind.Roles, o.role) && dials(kind, o.role) ||
+		if o.role != "" && slices.Contains(kind.Roles, o.role) && targetDials(kind, o.role) ||
 			o.role == "" && o.command && slices.Contains(kind.Drivers, target.Stdio) {
 			fit = append(fit, kind.Protocol)
 		}
@@ -279,14 +279,14 @@ func (o initOptions) usual() string {
 	return suite.Kinds()[0].Protocol
 }
 
-// find looks at a server for the protocol that it speaks, prints a line about each, and returns the protocol and the
-// URL to probe. If no protocol fits, or several do, nothing can be written.
-func (o initOptions) find(ctx context.Context, given string, s *streams) (protocol, at string, err error) {
-	p, err := reaching(given)
+// findProtocol looks at a server for the protocol that it speaks, prints a line about each, and returns the protocol
+// and the URL to probe. If no protocol fits, or several do, nothing can be written.
+func (o initOptions) findProtocol(ctx context.Context, given string, s *streams) (protocol, at string, err error) {
+	p, err := profileReaching(given)
 	if err != nil {
 		return "", "", err
 	}
-	if err := o.link.apply(p); err != nil {
+	if err := o.link.applyTo(p); err != nil {
 		return "", "", err
 	}
 	run, err := target.NewLauncher(p).Launch(ctx, target.LaunchOptions{})
@@ -299,9 +299,9 @@ func (o initOptions) find(ctx context.Context, given string, s *streams) (protoc
 		return "", "", err
 	}
 	for _, one := range all {
-		fmt.Fprintln(s.Err, printable(steps.Name(one.Protocol)+": "+one.Says))
+		fmt.Fprintln(s.Err, escapeControl(steps.Name(one.Protocol)+": "+one.Says))
 	}
-	found, err := decide(all, given)
+	found, err := decideProtocol(all, given)
 	if err != nil {
 		return "", "", err
 	}
@@ -311,9 +311,9 @@ func (o initOptions) find(ctx context.Context, given string, s *streams) (protoc
 	return steps.Name(found.Protocol), given, nil
 }
 
-// decide returns the protocol that a server speaks: the one that was heard, or, if none was, the one whose default
-// place opens; a page alone is not enough.
-func decide(all []runner.Suspect, given string) (runner.Suspect, error) {
+// decideProtocol returns the protocol that a server speaks: the one that was heard, or, if none was, the one whose
+// default place opens; a page alone is not enough.
+func decideProtocol(all []runner.Suspect, given string) (runner.Suspect, error) {
 	var heard, open, page []runner.Suspect
 	for _, s := range all {
 		switch {
@@ -351,8 +351,8 @@ func decide(all []runner.Suspect, given string) (runner.Suspect, error) {
 		"no protocol was recognised at %s (is it the right port and base path? if it has its own paths, %s)", given, mend)}
 }
 
-// reaching returns a profile that reaches a URL, of the first protocol that takes it and has servers.
-func reaching(given string) (*target.Profile, error) {
+// profileReaching returns a profile that reaches a URL, of the first protocol that takes it and has servers.
+func profileReaching(given string) (*target.Profile, error) {
 	var first error
 	for _, kind := range suite.Kinds() {
 		if kind.ForPage != nil {

@@ -39,7 +39,7 @@ counted once.`,
 		Example: `  parley list --role agent
   parley list --scenarios --json`,
 		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return list(c.Context(), o, s) },
+		RunE: func(c *cobra.Command, _ []string) error { return runList(c.Context(), o, s) },
 	}
 	f := c.Flags()
 	f.StringArrayVar(&o.protocols, "protocol", nil, "`PROTOCOL` to list; may be repeated (default all)")
@@ -73,10 +73,10 @@ type listedScenario struct {
 	Tags     []string `json:"tags"`
 }
 
-func list(_ context.Context, o listOptions, s *streams) error {
+func runList(_ context.Context, o listOptions, s *streams) error {
 	books, err := openBooks(o.protocols)
 	if err == nil {
-		books, err = narrow(books, o.roles)
+		books, err = narrowBooks(books, o.roles)
 	}
 	if err != nil {
 		return err
@@ -105,9 +105,9 @@ func list(_ context.Context, o listOptions, s *streams) error {
 	return s.clauseCount("", rows)
 }
 
-// narrow keeps of books only what applies to targets of the given roles, and drops books without any of it; without
-// roles it keeps all.
-func narrow(books []*book, roles []string) ([]*book, error) {
+// narrowBooks keeps of books only what applies to targets of the given roles, and drops books without any of it;
+// without roles it keeps all.
+func narrowBooks(books []*book, roles []string) ([]*book, error) {
 	var protocols []string
 	for _, b := range books {
 		protocols = append(protocols, b.ledger.Protocol)
@@ -117,7 +117,7 @@ func narrow(books []*book, roles []string) ([]*book, error) {
 	}
 	var out []*book
 	for _, b := range books {
-		if b = b.narrowed(roles); b != nil {
+		if b = b.narrowToRoles(roles); b != nil {
 			out = append(out, b)
 		}
 	}
@@ -169,14 +169,14 @@ func (s *streams) clauseTable(rows []listedClause) error {
 	out := bufio.NewWriter(s.Out)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	roles, before := func(string) string { return "" }, 56
-	if slices.ContainsFunc(rows, func(r listedClause) bool { return roled(r.Protocol) }) {
+	if slices.ContainsFunc(rows, func(r listedClause) bool { return hasRoles(r.Protocol) }) {
 		roles, before = func(text string) string { return text + "\t" }, 75
 	}
 	fmt.Fprintf(w, "CLAUSE\tLEVEL\tSECTION\tSTATUS\t%sSCENARIOS\tMONITORS\tTEXT\n", roles("ROLES"))
 	for _, r := range rows {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s%d\t%d\t%s\n", r.ID, r.Level, r.Section, r.Status,
 			roles(strings.Join(r.Roles, ",")),
-			len(r.Scenarios), len(r.Monitors), s.clip(r.Text, before))
+			len(r.Scenarios), len(r.Monitors), s.clipColumn(r.Text, before))
 	}
 	fmt.Fprintln(w)
 	if err := w.Flush(); err != nil {
@@ -214,8 +214,8 @@ func (s *streams) scenarioTable(rows []listedScenario) error {
 	return out.Flush()
 }
 
-// clip cuts the last column of a table to fit the terminal; before is the width of the columns to its left.
-func (s *streams) clip(text string, before int) string {
+// clipColumn cuts the last column of a table to fit the terminal; before is the width of the columns to its left.
+func (s *streams) clipColumn(text string, before int) string {
 	room := s.OutWidth - before
 	if s.OutTTY && s.OutWidth > 0 && room > 20 {
 		return cut.Text(text, room)
@@ -240,12 +240,12 @@ func newBook(ledger *verdict.Ledger, scenarios []runner.Planned, monitors []moni
 	b := &book{ledger: ledger, scenarios: scenarios, monitors: monitors, roles: suite.Roles(ledger.Protocol),
 		scenariosBy: map[string][]runner.Planned{}, monitorsBy: map[string][]monitor.Monitor{}}
 	for _, p := range scenarios {
-		for _, c := range unique(p.Clauses) {
+		for _, c := range withoutDuplicates(p.Clauses) {
 			b.scenariosBy[c] = append(b.scenariosBy[c], p)
 		}
 	}
 	for _, m := range monitors {
-		for _, c := range unique(m.Clauses) {
+		for _, c := range withoutDuplicates(m.Clauses) {
 			b.monitorsBy[c] = append(b.monitorsBy[c], m)
 		}
 	}
@@ -278,7 +278,7 @@ func openBooks(protocols []string) ([]*book, error) {
 		protocols = suite.Names()
 	}
 	var out []*book
-	for _, name := range unique(protocols) {
+	for _, name := range withoutDuplicates(protocols) {
 		b, err := openBook(name)
 		if err != nil {
 			return nil, err
@@ -313,45 +313,46 @@ func (b *book) mutantsOf(clause string) []faulty {
 	return out
 }
 
-// roled reports whether targets of the protocol can have several roles.
-func (b *book) roled() bool { return len(b.roles) > 1 }
+// hasRoles reports whether targets of the protocol can have several roles.
+func (b *book) hasRoles() bool { return len(b.roles) > 1 }
 
-// those returns the roles for which a condition holds.
-func (b *book) those(holds func(role string) bool) []string {
+// rolesWith returns the roles for which a condition holds.
+func (b *book) rolesWith(holds func(role string) bool) []string {
 	return slices.DeleteFunc(slices.Clone(b.roles), func(role string) bool { return !holds(role) })
 }
 
 // rolesOf lists the roles of targets to which a clause applies, by scenarios or by monitors.
 func (b *book) rolesOf(clause string) []string {
-	return b.those(func(role string) bool {
-		return slices.ContainsFunc(b.scenariosOf(clause), func(p runner.Planned) bool { return b.judges(p, role) }) ||
+	return b.rolesWith(func(role string) bool {
+		return slices.ContainsFunc(b.scenariosOf(clause),
+			func(p runner.Planned) bool { return b.appliesTo(p, role) }) ||
 			slices.ContainsFunc(b.monitorsOf(clause), func(m monitor.Monitor) bool { return m.For(role) })
 	})
 }
 
-// judges reports whether a scenario applies to targets of a role.
-func (b *book) judges(p runner.Planned, role string) bool {
-	return !b.roled() || slices.Contains(p.Tags, "@"+role)
+// appliesTo reports whether a scenario applies to targets of a role.
+func (b *book) appliesTo(p runner.Planned, role string) bool {
+	return !b.hasRoles() || slices.Contains(p.Tags, "@"+role)
 }
 
 // scenarioRoles lists the roles of targets to which a scenario applies.
 func (b *book) scenarioRoles(p runner.Planned) []string {
-	return b.those(func(role string) bool { return b.judges(p, role) })
+	return b.rolesWith(func(role string) bool { return b.appliesTo(p, role) })
 }
 
 // monitorRoles lists the roles of targets to which a monitor applies.
-func (b *book) monitorRoles(m monitor.Monitor) []string { return b.those(m.For) }
+func (b *book) monitorRoles(m monitor.Monitor) []string { return b.rolesWith(m.For) }
 
-// narrowed returns a book with only the scenarios and monitors that apply to one of the roles; nil if there are none.
-// Without roles it returns the whole book.
-func (b *book) narrowed(roles []string) *book {
+// narrowToRoles returns a book with only the scenarios and monitors that apply to one of the roles; nil if there are
+// none. Without roles it returns the whole book.
+func (b *book) narrowToRoles(roles []string) *book {
 	if len(roles) == 0 {
 		return b
 	}
 	mine := rolesAmong(b.ledger.Protocol, roles)
 	var scenarios []runner.Planned
 	for _, p := range b.scenarios {
-		if slices.ContainsFunc(mine, func(role string) bool { return b.judges(p, role) }) {
+		if slices.ContainsFunc(mine, func(role string) bool { return b.appliesTo(p, role) }) {
 			scenarios = append(scenarios, p)
 		}
 	}

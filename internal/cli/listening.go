@@ -31,18 +31,18 @@ type listenError struct {
 func (e *listenError) Error() string   { return e.text }
 func (e *listenError) Unwrap() []error { return []error{&target.StartError{Reason: e.text}, e.err} }
 
-// listen listens at the address of a flag.
-func listen(flag, addr string) (net.Listener, error) {
+// listenAt listens at the address of a flag.
+func listenAt(flag, addr string) (net.Listener, error) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
-		return nil, unheard(flag, addr, err)
+		return nil, describeListenError(flag, addr, err)
 	}
 	return l, nil
 }
 
-// unheard says in one sentence why nobody can listen at the address of a flag, and what to do. A mistake in the
-// address is wrong usage.
-func unheard(flag, addr string, err error) error {
+// describeListenError says in one sentence why nobody can listen at the address of a flag, and what to do. A mistake in
+// the address is wrong usage.
+func describeListenError(flag, addr string, err error) error {
 	why, mend, misuse := freeport.WhyNot(addr, err)
 	if misuse {
 		return usagef("%s %s (%s)", flag, why, mend)
@@ -50,8 +50,9 @@ func unheard(flag, addr string, err error) error {
 	return &listenError{fmt.Sprintf("%s: %s (%s)", flag, why, mend), err}
 }
 
-// unstarted says in one sentence why the command after -- does not start; nil if that is not what err is about.
-func unstarted(command string, err error) error {
+// describeStartError says in one sentence why the command after -- does not start; nil if that is not what err is
+// about.
+func describeStartError(command string, err error) error {
 	var path *os.PathError
 	var found *exec.Error
 	switch {
@@ -75,8 +76,8 @@ type linkOptions struct {
 	certFlag, keyFlag string // names of the flags of cert and key; "": the usual ones
 }
 
-// declare defines the flags.
-func (l *linkOptions) declare(f *pflag.FlagSet) {
+// declareFlags defines the flags.
+func (l *linkOptions) declareFlags(f *pflag.FlagSet) {
 	l.declareHeaders(f)
 	f.BoolVar(&l.insecure, "insecure", false, "do not check the certificate of the target; such a run never certifies")
 	f.StringVar(&l.ca, "ca", "", "PEM `FILE` of the authority that has signed the certificate of the target")
@@ -101,8 +102,8 @@ func (l *linkOptions) declareBeside(f *pflag.FlagSet) {
 	f.StringVar(&l.key, "client-key", "", "PEM `FILE` of its key")
 }
 
-// words returns the flags as given, without secrets.
-func (l linkOptions) words() []string {
+// givenFlags returns the flags as given, without secrets.
+func (l linkOptions) givenFlags() []string {
 	var out []string
 	for _, text := range l.headers {
 		name, value, _ := strings.Cut(text, ":")
@@ -122,8 +123,8 @@ func (l linkOptions) words() []string {
 	return out
 }
 
-// given names the first of the flags that is given; "" if none is.
-func (l linkOptions) given() string {
+// firstGiven names the first of the flags that is given; "" if none is.
+func (l linkOptions) firstGiven() string {
 	switch {
 	case len(l.headers) > 0:
 		return "--header"
@@ -150,9 +151,9 @@ func (l linkOptions) flagOf(key string) string {
 	return "--" + key
 }
 
-// apply puts what the flags say into a profile.
-func (l linkOptions) apply(p *target.Profile) error {
-	flag := l.given()
+// applyTo puts what the flags say into a profile.
+func (l linkOptions) applyTo(p *target.Profile) error {
+	flag := l.firstGiven()
 	if flag == "" {
 		return nil
 	}
@@ -167,25 +168,25 @@ func (l linkOptions) apply(p *target.Profile) error {
 	if l.tlsFlag() == "" {
 		return nil
 	}
-	return l.flagged(p.UseTLS(l.tls()))
+	return l.nameFlag(p.UseTLS(l.tlsSection()))
 }
 
-// tls returns the flags as the section of a profile.
-func (l linkOptions) tls() target.TLS {
+// tlsSection returns the flags as the section of a profile.
+func (l linkOptions) tlsSection() target.TLS {
 	return target.TLS{CA: l.ca, Cert: l.cert, Key: l.key, Insecure: l.insecure}
 }
 
-// config returns what the flags about TLS say; nil if none is given.
-func (l linkOptions) config() (*tls.Config, error) {
+// tlsConfig returns what the flags about TLS say; nil if none is given.
+func (l linkOptions) tlsConfig() (*tls.Config, error) {
 	if l.tlsFlag() == "" {
 		return nil, nil
 	}
-	conf, err := l.tls().Config("")
-	return conf, l.flagged(err)
+	conf, err := l.tlsSection().Config("")
+	return conf, l.nameFlag(err)
 }
 
-// flagged names the flag in an error about TLS.
-func (l linkOptions) flagged(err error) error {
+// nameFlag names the flag in an error about TLS.
+func (l linkOptions) nameFlag(err error) error {
 	var wrong *target.TLSError
 	if !errors.As(err, &wrong) {
 		return err
@@ -210,16 +211,16 @@ var mendOf = regexp.MustCompile(`\bby (key|cert)\b`)
 // tlsFlag names the first flag about TLS that is given.
 func (l linkOptions) tlsFlag() string {
 	l.headers = nil
-	return l.given()
+	return l.firstGiven()
 }
 
 // applyAll puts what the flags say into the profiles of subjects, which must not be bundled.
 func (l linkOptions) applyAll(subjects []*subject) error {
 	for _, s := range subjects {
-		if flag := l.given(); flag != "" && s.bundled {
+		if flag := l.firstGiven(); flag != "" && s.bundled {
 			return usagef("%s: the bundled targets take connections as they are (name yours by --target)", flag)
 		}
-		if err := l.apply(s.profile); err != nil {
+		if err := l.applyTo(s.profile); err != nil {
 			return err
 		}
 	}
@@ -273,8 +274,9 @@ func carriesSecret(name string) bool {
 			func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
-// lines returns the flags as lines of the profile that is written to a file. Secrets become environment variables.
-func (l linkOptions) lines(file string) []string {
+// profileLines returns the flags as lines of the profile that is written to a file. Secrets become environment
+// variables.
+func (l linkOptions) profileLines(file string) []string {
 	var out []string
 	if len(l.headers) > 0 {
 		out = append(out, "headers:")

@@ -32,7 +32,7 @@ func TestListening(t *testing.T) {
 		} {
 			var said strings.Builder
 			s := &streams{In: strings.NewReader(""), Out: &said, Err: &said}
-			if code := parley(append(c.args, c.flag, addr), s); code != want.code ||
+			if code := runParley(append(c.args, c.flag, addr), s); code != want.code ||
 				!strings.HasSuffix(said.String(), "parley: "+want.text+"\n") {
 				t.Errorf("%v %s: exit %d, %s", c.args, addr, code, &said)
 			}
@@ -44,7 +44,7 @@ func TestListening(t *testing.T) {
 func TestUnstartedCommand(t *testing.T) {
 	var said strings.Builder
 	s := &streams{In: strings.NewReader(""), Out: &said, Err: &said}
-	code := parley([]string{"proxy", "--protocol", "session-runtime", "--out", t.TempDir(), "--", "/nope"}, s)
+	code := runParley([]string{"proxy", "--protocol", "session-runtime", "--out", t.TempDir(), "--", "/nope"}, s)
 	const want = `parley: "/nope" after -- cannot be started: no such file or directory ` +
 		"(name a program on the PATH, or give its path)\n"
 	if code != 3 || !strings.Contains(said.String(), want) {

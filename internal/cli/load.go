@@ -73,14 +73,14 @@ parley-load, a program of its own, spreads a load over several processes.`,
   parley load localhost:3000 --driver ws --sessions 500 --errors 1%
   parley load --protocol PROTOCOL --role ROLE --sessions 500`,
 		Args: func(c *cobra.Command, args []string) error { return oneTarget(c, args, &o.target) },
-		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
+		RunE: func(c *cobra.Command, _ []string) error { return o.runLoad(c.Context(), s) },
 	}
-	o.declare(c.Flags())
+	o.declareFlags(c.Flags())
 	return c
 }
 
-// declare defines the flags.
-func (o *loadOptions) declare(f *pflag.FlagSet) {
+// declareFlags defines the flags.
+func (o *loadOptions) declareFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.target, "target", "", "profile `FILE|URL` of the server (default the bundled one)")
 	f.StringVar(&o.protocol, "protocol", "",
 		"`PROTOCOL` to judge by (default that of the profile, else "+suite.Kinds()[0].Protocol+")")
@@ -102,11 +102,11 @@ func (o *loadOptions) declare(f *pflag.FlagSet) {
 	f.StringVar(&o.format, "format", defaultFormats, "reports to write, a comma-separated `LIST` of "+formatNames())
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "a line for each second, and every failure in full")
 	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")
-	o.link.declare(f)
+	o.link.declareFlags(f)
 }
 
-// run carries out the load, and writes the results.
-func (o loadOptions) run(ctx context.Context, s *streams) error {
+// runLoad carries out the load, and writes the results.
+func (o loadOptions) runLoad(ctx context.Context, s *streams) error {
 	if o.workers > 0 {
 		return usagef("--workers: a load of several processes is that of parley-load, a program of its own (parley-load "+
 			"--workers %d, with the same flags)", o.workers)
@@ -115,7 +115,7 @@ func (o loadOptions) run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	lo, err := o.options()
+	lo, err := o.checkFlags()
 	if err != nil {
 		return err
 	}
@@ -126,25 +126,25 @@ func (o loadOptions) run(ctx context.Context, s *streams) error {
 		return err
 	}
 	live := &loadView{s: s, each: o.verbose}
-	lo.Progress, lo.Found = live.progress, live.found
+	lo.Progress, lo.Found = live.showProgress, live.printFinding
 	if o.spread != nil {
-		end, err := o.spread(&lo, live.tell)
+		end, err := o.spread(&lo, live.printLine)
 		if err != nil {
 			return err
 		}
 		defer end()
 	}
 	res, err := load.Run(ctx, lo)
-	live.stop()
+	live.clearLine()
 	var unreachable *steps.UnreachableError
 	if errors.As(err, &unreachable) {
 		return &target.StartError{Command: []string{lo.Profile.Name}, Reason: "cannot be reached", Err: unreachable.Err}
 	}
 	if err != nil {
-		return flagged(err)
+		return nameFlag(err)
 	}
 	ro := runOptions{out: o.out, verbose: o.verbose, noColor: o.noColor}
-	if err := ro.write(asked, res, s); err != nil {
+	if err := ro.writeResults(asked, res, s); err != nil {
 		return err
 	}
 	if res.Exit != verdict.ExitConformant {
@@ -153,8 +153,8 @@ func (o loadOptions) run(ctx context.Context, s *streams) error {
 	return nil
 }
 
-// options checks the flags, and returns what they ask for.
-func (o loadOptions) options() (load.Options, error) {
+// checkFlags checks the flags, and returns what they ask for.
+func (o loadOptions) checkFlags() (load.Options, error) {
 	out := load.Options{Protocols: suite, Driver: o.driver, Sessions: o.sessions, Duration: o.duration, Rate: o.rate,
 		Opening: o.opening, Timeout: o.timeout, Shape: load.Shape(o.shape), Strict: o.strict, Out: o.out,
 		Explain: program + " explain", Thresholds: load.Thresholds{P50: o.p50, P99: o.p99, P999: o.p999}}
@@ -163,14 +163,14 @@ func (o loadOptions) options() (load.Options, error) {
 		return out, err
 	}
 	if o.target == "" {
-		if err := o.bundled(&out); err != nil {
+		if err := o.loadBundled(&out); err != nil {
 			return out, err
 		}
 		return out, o.link.applyAll([]*subject{{bundled: true}})
 	}
-	sub, err := subjectOf(o.target, given(o.protocol), given(o.role))
+	sub, err := subjectOf(o.target, givenList(o.protocol), givenList(o.role))
 	if err == nil {
-		err = o.link.apply(sub.profile)
+		err = o.link.applyTo(sub.profile)
 	}
 	if err != nil {
 		return out, err
@@ -182,8 +182,8 @@ func (o loadOptions) options() (load.Options, error) {
 	return out, err
 }
 
-// bundled puts the bundled server under load, which has room for the sessions, and for those that reconnect.
-func (o loadOptions) bundled(out *load.Options) error {
+// loadBundled puts the bundled server under load, which has room for the sessions, and for those that reconnect.
+func (o loadOptions) loadBundled(out *load.Options) error {
 	protocol := o.protocol
 	if protocol == "" {
 		protocol = suite.Kinds()[0].Protocol
@@ -191,7 +191,7 @@ func (o loadOptions) bundled(out *load.Options) error {
 	if err := knownProtocols([]string{protocol}); err != nil {
 		return err
 	}
-	role, err := oneRole(protocol, given(o.role))
+	role, err := oneRole(protocol, givenList(o.role))
 	if err != nil {
 		return err
 	}
@@ -221,9 +221,10 @@ type loadView struct {
 	each bool
 }
 
-func (v *loadView) progress(p load.Progress) {
+func (v *loadView) showProgress(p load.Progress) {
 	text := fmt.Sprintf("%6.1fs  %s  %d open  %d acts (%.0f/s)  p50 %v  p99 %v  %d errors  %d violations",
-		p.Elapsed.Seconds(), p.Phase, p.Open, p.Acts, p.Rate, round(p.P50), round(p.P99), p.Errors, p.Violations)
+		p.Elapsed.Seconds(), p.Phase, p.Open, p.Acts, p.Rate, roundDuration(p.P50), roundDuration(p.P99), p.Errors,
+		p.Violations)
 	switch {
 	case v.each:
 		fmt.Fprintln(v.s.Err, text)
@@ -232,27 +233,27 @@ func (v *loadView) progress(p load.Progress) {
 	}
 }
 
-func round(d time.Duration) time.Duration {
+func roundDuration(d time.Duration) time.Duration {
 	if d < time.Millisecond {
 		return d.Round(10 * time.Microsecond)
 	}
 	return d.Round(100 * time.Microsecond)
 }
 
-// tell prints a line.
-func (v *loadView) tell(line string) {
-	v.stop()
-	fmt.Fprintln(v.s.Err, printable(line))
+// printLine prints a line.
+func (v *loadView) printLine(line string) {
+	v.clearLine()
+	fmt.Fprintln(v.s.Err, escapeControl(line))
 }
 
-// found prints the first finding on a clause.
-func (v *loadView) found(clause, observed string) {
-	v.stop()
+// printFinding prints the first finding on a clause.
+func (v *loadView) printFinding(clause, observed string) {
+	v.clearLine()
 	fmt.Fprintf(v.s.Err, "%s: %s\n", clause, strings.Join(strings.Fields(observed), " "))
 }
 
-// stop clears the line.
-func (v *loadView) stop() {
+// clearLine clears the line.
+func (v *loadView) clearLine() {
 	if v.s.ErrTTY && !v.each {
 		fmt.Fprint(v.s.Err, "\r\x1b[K")
 	}
@@ -278,15 +279,15 @@ type Spread struct {
 
 // MainLoad runs the command line of a program that only puts servers under load, and exits with the exit code.
 func MainLoad(parts Parts, sp Spread) {
-	begin(parts)
-	sp.Child(workshop())
-	s := terminal()
+	beginProcess(parts)
+	sp.Child(workerSettings())
+	s := processStreams()
 	s.name = sp.Name
-	os.Exit(execute(os.Args[1:], s, sp.root))
+	os.Exit(executeCommand(os.Args[1:], s, sp.rootCommand))
 }
 
-// workshop is what workers of this program have.
-func workshop() load.Workshop {
+// workerSettings is what workers of this program have.
+func workerSettings() load.Workshop {
 	return load.Workshop{Protocols: suite, Bundled: func(protocol string) *target.Profile {
 		if sub := bundle.Separate(suite.Kinds(), protocol, "", "", 0); sub != nil {
 			return sub.Profile
@@ -295,8 +296,8 @@ func workshop() load.Workshop {
 	}}
 }
 
-// root is the load command, with the worker command below it.
-func (sp Spread) root(s *streams) *cobra.Command {
+// rootCommand is the load command, with the worker command below it.
+func (sp Spread) rootCommand(s *streams) *cobra.Command {
 	o := &loadOptions{}
 	root := loadCommandOf(o, s)
 	root.Use, root.Short = sp.Name+" [TARGET]", "Put a server under the load of sessions in several processes"
@@ -309,10 +310,10 @@ func (sp Spread) root(s *streams) *cobra.Command {
 	join := sp.Join(worker.Flags())
 	worker.RunE = func(c *cobra.Command, _ []string) error {
 		view := &loadView{s: s}
-		return join(c.Context(), workshop(), view.tell)
+		return join(c.Context(), workerSettings(), view.printLine)
 	}
 	root.AddCommand(worker)
-	return settled(root, s)
+	return completeRoot(root, s)
 }
 
 // sourceOf returns where workers find the profile of a target, to which the flags of l have been applied.
@@ -323,7 +324,7 @@ func sourceOf(sub *subject, name string, l linkOptions) (load.Source, error) {
 		out.Headers = p.Headers
 	}
 	if l.tlsFlag() != "" {
-		t := l.tls()
+		t := l.tlsSection()
 		for _, path := range []*string{&t.CA, &t.Cert, &t.Key} {
 			if abs, err := filepath.Abs(*path); err == nil && *path != "" {
 				*path = abs

@@ -32,16 +32,16 @@ import (
 
 // Main runs the command line of this process for the given protocols and targets, and exits with the exit code.
 func Main(parts Parts) {
-	begin(parts)
+	beginProcess(parts)
 	kills, released = parts.Kills, parts.Released
 	if parts.Name != "" {
 		program, suite.Program = parts.Name, parts.Name
 	}
-	os.Exit(parley(os.Args[1:], terminal()))
+	os.Exit(runParley(os.Args[1:], processStreams()))
 }
 
-// begin makes this process what the command lines of its program need.
-func begin(parts Parts) {
+// beginProcess makes this process what the command lines of its program need.
+func beginProcess(parts Parts) {
 	parts.Targets.Child() // a scenario that restarts its target runs this program as the target
 	suite, bundle = parts.Protocols, parts.Targets
 	tuneGC()
@@ -55,7 +55,7 @@ func tuneGC() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(1000)
 		debug.SetMemoryLimit(gcLimit)
-		new(collected).watch()
+		new(collected).watchCollections()
 	}
 }
 
@@ -64,16 +64,16 @@ const gcLimit = 160 << 20
 // collected becomes garbage in every collection, so that its finalizer runs after each.
 type collected struct{ _ [16]byte }
 
-func (c *collected) watch() { runtime.SetFinalizer(c, (*collected).tune) }
+func (c *collected) watchCollections() { runtime.SetFinalizer(c, (*collected).tuneCollector) }
 
-func (c *collected) tune() {
+func (c *collected) tuneCollector() {
 	of := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}}
 	metrics.Read(of)
 	if of[0].Value.Kind() == metrics.KindUint64 && of[1].Value.Kind() == metrics.KindUint64 {
 		live, stacks := int64(of[0].Value.Uint64()), int64(of[1].Value.Uint64()) // the limit counts both
 		debug.SetMemoryLimit(max(gcLimit, 4*live/3+stacks))
 	}
-	c.watch()
+	c.watchCollections()
 }
 
 // makeRoom returns to the system what a run has left, if that is much, as behind a flood: the reports need memory, too.
@@ -85,12 +85,12 @@ func makeRoom() {
 	}
 }
 
-// parley runs a command line and returns its exit code.
-func parley(args []string, s *streams) int { return execute(args, s, rootCommand) }
+// runParley runs a command line and returns its exit code.
+func runParley(args []string, s *streams) int { return executeCommand(args, s, rootCommand) }
 
-// execute runs a command line of a root command.
-func execute(args []string, s *streams, rootOf func(*streams) *cobra.Command) int {
-	ctx, stop := interruptible()
+// executeCommand runs a command line of a root command.
+func executeCommand(args []string, s *streams, rootOf func(*streams) *cobra.Command) int {
+	ctx, stop := interruptibleContext()
 	defer stop()
 	watching, unwatch := context.WithCancel(context.Background())
 	defer unwatch()
@@ -100,11 +100,12 @@ func execute(args []string, s *streams, rootOf func(*streams) *cobra.Command) in
 	kept.Out = out
 	root := rootOf(&kept)
 	root.SetArgs(args)
-	return s.exit(out.lost(root.ExecuteContext(ctx)))
+	return s.exitWith(out.outputError(root.ExecuteContext(ctx)))
 }
 
-// interruptible returns a context that ends at the first SIGINT or SIGTERM. A second signal ends the process at once.
-func interruptible() (context.Context, func()) {
+// interruptibleContext returns a context that ends at the first SIGINT or SIGTERM. A second signal ends the process at
+// once.
+func interruptibleContext() (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -117,8 +118,8 @@ func interruptible() (context.Context, func()) {
 	return ctx, func() { signal.Stop(signals); cancel() }
 }
 
-// subcommands in the order in which help lists them.
-func subcommands(s *streams) []*cobra.Command {
+// newSubcommands in the order in which help lists them.
+func newSubcommands(s *streams) []*cobra.Command {
 	all := []*cobra.Command{
 		runCommand(s),
 		doctorCommand(s),
@@ -177,20 +178,20 @@ be started or reached, or does not speak the protocol · 4 harness error · 5 in
 	root.SetVersionTemplate("{{versionText}}")
 	cobra.AddTemplateFunc("versionText", versionText)
 	cobra.EnableCommandSorting = false
-	root.AddCommand(subcommands(s)...)
-	return settled(root, s)
+	root.AddCommand(newSubcommands(s)...)
+	return completeRoot(root, s)
 }
 
-// settled completes a root command that has its subcommands.
-func settled(root *cobra.Command, s *streams) *cobra.Command {
+// completeRoot completes a root command that has its subcommands.
+func completeRoot(root *cobra.Command, s *streams) *cobra.Command {
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(helpCommand())
 	root.InitDefaultCompletionCmd()
 	refusingEmpty(root)
-	completing(root)
-	tidy(root)
+	addCompletion(root)
+	wrapHelp(root)
 	return root
 }
 
@@ -225,7 +226,7 @@ func knownCommand(c *cobra.Command, args []string) error {
 			names = append(names, sub.Name())
 		}
 	}
-	return usagef("unknown command %q%s", args[0], suggest(args[0], names, "see parley help"))
+	return usagef("unknown command %q%s", args[0], suggestWord(args[0], names, "see parley help"))
 }
 
 // Parts configures the command line of a program.
@@ -272,11 +273,11 @@ func versionCommand(s *streams) *cobra.Command {
 		Use:   "version",
 		Short: "Print the version, and the digest of the suite",
 		Args:  noArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return version(c.Context(), s) },
+		RunE:  func(c *cobra.Command, _ []string) error { return runVersion(c.Context(), s) },
 	}
 }
 
-func version(_ context.Context, s *streams) error {
+func runVersion(_ context.Context, s *streams) error {
 	_, err := fmt.Fprint(s.Out, versionText())
 	return err
 }
@@ -284,11 +285,11 @@ func version(_ context.Context, s *streams) error {
 // versionText is what parley version and parley --version print.
 func versionText() string {
 	return fmt.Sprintf("%s %s%s\nsuite  %s\n%s %s/%s\n",
-		program, suite.Version, revision(), suite.Digest(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		program, suite.Version, buildCommit(), suite.Digest(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-// revision returns the commit of the build, if known.
-func revision() string {
+// buildCommit returns the commit of the build, if known.
+func buildCommit() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return ""
@@ -317,34 +318,34 @@ const (
 // flagUsages is what cobra's template calls for the table of flags.
 var flagUsages = regexp.MustCompile(`\bFlagUsages\b`)
 
-// tidy wraps the help texts of a command and its subcommands, and puts this program's name into them.
-func tidy(root *cobra.Command) {
+// wrapHelp wraps the help texts of a command and its subcommands, and puts this program's name into them.
+func wrapHelp(root *cobra.Command) {
 	wide := fmt.Sprintf("FlagUsagesWrapped %d", flagColumns)
 	root.SetUsageTemplate(flagUsages.ReplaceAllString(root.UsageTemplate(), wide)) // subcommands inherit it
 	tidyTexts(root)
 }
 
 func tidyTexts(c *cobra.Command) {
-	c.Long, c.Example = wrapped(named(c.Long), helpColumns), named(c.Example)
+	c.Long, c.Example = wrapParagraphs(nameProgram(c.Long), helpColumns), nameProgram(c.Example)
 	for _, sub := range c.Commands() {
 		tidyTexts(sub)
 	}
 }
 
-// wrapped wraps each paragraph of a text at the given width, between words. A paragraph that begins with a space
+// wrapParagraphs wraps each paragraph of a text at the given width, between words. A paragraph that begins with a space
 // stays as it is.
-func wrapped(text string, columns int) string {
+func wrapParagraphs(text string, columns int) string {
 	paragraphs := strings.Split(text, "\n\n")
 	for i, p := range paragraphs {
 		if !strings.HasPrefix(p, " ") {
-			paragraphs[i] = fill(p, columns)
+			paragraphs[i] = wrapParagraph(p, columns)
 		}
 	}
 	return strings.Join(paragraphs, "\n\n")
 }
 
-// fill wraps one paragraph.
-func fill(text string, columns int) string {
+// wrapParagraph wraps one paragraph.
+func wrapParagraph(text string, columns int) string {
 	var out strings.Builder
 	at := 0
 	for _, word := range strings.Fields(text) {
@@ -372,14 +373,14 @@ func manCommand(s *streams) *cobra.Command {
 		Hidden: true,
 		Short:  "Write the man pages of all commands",
 		Args:   noArgs,
-		RunE:   func(c *cobra.Command, _ []string) error { return man(c.Context(), c.Root(), out, s) },
+		RunE:   func(c *cobra.Command, _ []string) error { return runMan(c.Context(), c.Root(), out, s) },
 	}
 	c.Flags().StringVar(&out, "out", "", "`DIR` for the pages")
 	return c
 }
 
-// man writes a page for each command.
-func man(_ context.Context, root *cobra.Command, out string, s *streams) error {
+// runMan writes a page for each command.
+func runMan(_ context.Context, root *cobra.Command, out string, s *streams) error {
 	if out == "" {
 		return usagef("man: --out is missing (name the folder of the pages, such as share/man/man1)")
 	}

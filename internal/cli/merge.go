@@ -35,7 +35,7 @@ Each shard begins with preflight; its worst outcome counts. A baseline is about 
 		Example: `  parley run --target my.yaml --shard 1/2 --out one
   parley run --target my.yaml --shard 2/2 --out two
   parley merge one/results.json two/results.json --out whole`,
-		RunE: func(_ *cobra.Command, args []string) error { return o.merge(args, s) },
+		RunE: func(_ *cobra.Command, args []string) error { return o.mergeShards(args, s) },
 	}
 	f := c.Flags()
 	f.StringVar(&o.baseline, "baseline", "", "`FILE` of clauses that are known to fail, as for parley run")
@@ -48,8 +48,8 @@ Each shard begins with preflight; its worst outcome counts. A baseline is about 
 	return c
 }
 
-// merge joins the shards in files.
-func (o runOptions) merge(files []string, s *streams) error {
+// mergeShards joins the shards in files.
+func (o runOptions) mergeShards(files []string, s *streams) error {
 	asked, err := parseFormats(o.format)
 	switch {
 	case err != nil:
@@ -65,7 +65,7 @@ func (o runOptions) merge(files []string, s *streams) error {
 	if err != nil {
 		return err
 	}
-	parts, err := o.parts(files)
+	parts, err := o.readShards(files)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (o runOptions) merge(files []string, s *streams) error {
 		if errors.As(err, &usage) && !strings.HasPrefix(usage.Msg, "baseline") {
 			return usagef("%s", "merge: "+usage.Msg)
 		}
-		return flagged(err)
+		return nameFlag(err)
 	}
 	kept, err := evidenceOf(joined)
 	if err != nil {
@@ -90,7 +90,7 @@ func (o runOptions) merge(files []string, s *streams) error {
 	}
 	res := joined.Results
 	diagnosis.Tell(res)
-	if err := o.write(asked, res, s); err != nil {
+	if err := o.writeResults(asked, res, s); err != nil {
 		return err
 	}
 	if res.Exit != verdict.ExitConformant {
@@ -99,8 +99,8 @@ func (o runOptions) merge(files []string, s *streams) error {
 	return nil
 }
 
-// parts reads the results of shards, none of which may have been edited, or lie where the whole is written.
-func (o runOptions) parts(files []string) ([]runner.Part, error) {
+// readShards reads the results of shards, none of which may have been edited, or lie where the whole is written.
+func (o runOptions) readShards(files []string) ([]runner.Part, error) {
 	var out []runner.Part
 	for _, name := range files {
 		b, err := input.Read(name, maxResults)

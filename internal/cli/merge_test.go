@@ -22,7 +22,7 @@ func invoke(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	s := &streams{In: strings.NewReader(""), Out: &out, Err: &errs}
 	root := rootCommand(s)
 	root.SetArgs(args)
-	code = s.exit(root.ExecuteContext(t.Context()))
+	code = s.exitWith(root.ExecuteContext(t.Context()))
 	return out.String(), errs.String(), code
 }
 

@@ -55,7 +55,7 @@ started or reached, or the address is taken · 130 --against was interrupted.`,
   parley mock good.jsonl --against http://localhost:3000`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.against != "" {
-				return o.call(c, args, s)
+				return o.playClients(c, args, s)
 			}
 			if !(o.speed >= 0 && o.speed <= 1e6) {
 				return usagef("--speed %v: want a number from 0 to 1000000", o.speed)
@@ -77,8 +77,9 @@ started or reached, or the address is taken · 130 --against was interrupted.`,
 	return c
 }
 
-// opened opens the recordings of a mock, which are of one protocol. The caller calls the function that it returns.
-func opened(ctx context.Context, names []string, s *streams) (all []mock.Recording, done func(), err error) {
+// openRecordings opens the recordings of a mock, which are of one protocol. The caller calls the function that it
+// returns.
+func openRecordings(ctx context.Context, names []string, s *streams) (all []mock.Recording, done func(), err error) {
 	if len(names) == 0 {
 		return nil, nil, usagef("mock: name at least one FILE, such as parley-results/transcripts/sse-AS-2.1-01.jsonl")
 	}
@@ -112,7 +113,7 @@ func opened(ctx context.Context, names []string, s *streams) (all []mock.Recordi
 
 // serveMock serves recordings until ctx ends.
 func serveMock(ctx context.Context, names []string, o mockOptions, s *streams) error {
-	if host, _, err := net.SplitHostPort(o.addr); err != nil || !loopback(host) {
+	if host, _, err := net.SplitHostPort(o.addr); err != nil || !isLoopback(host) {
 		return usagef("--addr %s: a mock listens on loopback only, such as 127.0.0.1:3000", o.addr)
 	}
 	var unknown atomic.Bool
@@ -121,10 +122,10 @@ func serveMock(ctx context.Context, names []string, o mockOptions, s *streams) e
 		fmt.Fprintf(s.Err, "%s: %s\n", program, what)
 	}}
 	var err error
-	if opts.Ignore, err = ignored(o.ignore); err != nil {
+	if opts.Ignore, err = parseIgnored(o.ignore); err != nil {
 		return err
 	}
-	all, done, err := opened(ctx, names, s)
+	all, done, err := openRecordings(ctx, names, s)
 	if err != nil {
 		return err
 	}
@@ -134,7 +135,7 @@ func serveMock(ctx context.Context, names []string, o mockOptions, s *streams) e
 	if err != nil {
 		var op *net.OpError
 		if errors.As(err, &op) {
-			return unheard("--addr", o.addr, err)
+			return describeListenError("--addr", o.addr, err)
 		}
 		return usagef("mock: %v", err)
 	}
@@ -147,8 +148,8 @@ func serveMock(ctx context.Context, names []string, o mockOptions, s *streams) e
 	return nil
 }
 
-// call acts as recorded clients did, and prints what was not as recorded.
-func (o mockOptions) call(c *cobra.Command, names []string, s *streams) error {
+// playClients acts as recorded clients did, and prints what was not as recorded.
+func (o mockOptions) playClients(c *cobra.Command, names []string, s *streams) error {
 	switch {
 	case c.Flags().Changed("addr"):
 		return usagef("mock: --against plays clients, and --addr serves: one of them")
@@ -160,10 +161,10 @@ func (o mockOptions) call(c *cobra.Command, names []string, s *streams) error {
 	ctx := c.Context()
 	opts := mock.ClientOptions{Unknown: func(what string) { fmt.Fprintln(s.Out, what) }}
 	var err error
-	if opts.Ignore, err = ignored(o.ignore); err != nil {
+	if opts.Ignore, err = parseIgnored(o.ignore); err != nil {
 		return err
 	}
-	all, done, err := opened(ctx, names, s)
+	all, done, err := openRecordings(ctx, names, s)
 	if err != nil {
 		return err
 	}
@@ -176,17 +177,17 @@ func (o mockOptions) call(c *cobra.Command, names []string, s *streams) error {
 	}
 	opts.Messages = messages.For(header.Protocol)
 	var result mock.ClientResult
-	err = dialling(ctx, o.against, header, s, func(to replay.Dial, p *target.Profile) (err error) {
+	err = startAndDial(ctx, o.against, header, s, func(to replay.Dial, p *target.Profile) (err error) {
 		opts.Messages, opts.Secrets = opts.Messages.WithIDs(p.Reach().IDs), secretsOf(p)
 		opts.To, opts.Within = to, o.within
 		result, err = mock.Call(ctx, opts, all...)
 		return err
 	})
-	return called(ctx, result, err, s)
+	return printCalled(ctx, result, err, s)
 }
 
-// called prints what the mock of a client did, and gives it its exit code.
-func called(ctx context.Context, result mock.ClientResult, err error, s *streams) error {
+// printCalled prints what the mock of a client did, and gives it its exit code.
+func printCalled(ctx context.Context, result mock.ClientResult, err error, s *streams) error {
 	var exit exitError
 	var usage *runner.UsageError
 	switch {

@@ -23,7 +23,7 @@ func TestMockStrict(t *testing.T) {
 			s := &streams{In: strings.NewReader(""), Out: in, Err: io.Discard}
 			root := rootCommand(s)
 			root.SetArgs([]string{"mock", "testdata/host.jsonl", row.flag})
-			code <- s.exit(root.ExecuteContext(ctx))
+			code <- s.exitWith(root.ExecuteContext(ctx))
 		}()
 		url, err := bufio.NewReader(out).ReadString('\n')
 		if err != nil {

@@ -88,7 +88,7 @@ type catalogue struct {
 }
 
 func runMutants(ctx context.Context, o mutantsOptions, s *streams) error {
-	all, err := catalogues(o.protocols, o.roles)
+	all, err := chosenCatalogues(o.protocols, o.roles)
 	if err == nil {
 		all, err = chooseMutants(all, o.only)
 	}
@@ -114,8 +114,8 @@ func runMutants(ctx context.Context, o mutantsOptions, s *streams) error {
 	for _, c := range all {
 		bar.total += len(c.mutants)
 	}
-	matrices, err := o.kill(ctx, all, bar)
-	bar.end()
+	matrices, err := o.runCatalogues(ctx, all, bar)
+	bar.clearBar()
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return exitError{verdict.ExitInterrupted}
@@ -162,17 +162,18 @@ func (o mutantsOptions) writeMatrix(matrices []*runner.KillMatrix) error {
 	return writeTogether(newFile{o.matrix, b, 0o644})
 }
 
-// kill runs the catalogues one after the other.
-func (o mutantsOptions) kill(ctx context.Context, all []catalogue, bar *mutantBar) ([]*runner.KillMatrix, error) {
+// runCatalogues runs the catalogues one after the other.
+func (o mutantsOptions) runCatalogues(ctx context.Context, all []catalogue, bar *mutantBar) ([]*runner.KillMatrix,
+	error) {
 	var out []*runner.KillMatrix
 	for _, c := range all {
 		if len(all) > 1 {
-			bar.of = titled(c.protocol, c.role)
+			bar.of = titleWithRole(c.protocol, c.role)
 		}
 		w := &mutantWriter{folder: filepath.Join(o.out, c.protocol+"-"+c.role)}
 		options := runner.MutantOptions{Protocols: suite, Protocol: c.protocol, Role: c.role,
 			Profile: bundle.MutantProfile(suite.Kinds(), c.protocol, c.role), Mutants: c.mutants, Concurrency: o.concurrency,
-			Whole: o.whole, Done: bar.done}
+			Whole: o.whole, Done: bar.countDone}
 		if o.out != "" {
 			options.Results = w.write
 		}
@@ -214,10 +215,10 @@ func (w *mutantWriter) write(id string, r *reports.Results) {
 	}
 }
 
-// catalogues returns the catalogues of the named protocols and roles; without names, of all that have mutants. A
+// chosenCatalogues returns the catalogues of the named protocols and roles; without names, of all that have mutants. A
 // protocol that has none of the roles is included in every role that it has. Naming something without mutants is an
 // error, since it would pass as proved.
-func catalogues(protocols, roles []string) ([]catalogue, error) {
+func chosenCatalogues(protocols, roles []string) ([]catalogue, error) {
 	if err := knownProtocols(protocols); err != nil {
 		return nil, err
 	}
@@ -230,7 +231,7 @@ func catalogues(protocols, roles []string) ([]catalogue, error) {
 	}
 	var out []catalogue
 	var without []string
-	for _, p := range unique(protocols) {
+	for _, p := range withoutDuplicates(protocols) {
 		mine := rolesAmong(p, roles)
 		asked := named || len(mine) > 0 && !slices.Contains(roles, everyRole)
 		if len(mine) == 0 {
@@ -242,24 +243,24 @@ func catalogues(protocols, roles []string) ([]catalogue, error) {
 			case len(mutants) > 0:
 				out = append(out, catalogue{p, role, mutants})
 			case asked:
-				without = append(without, titled(p, role))
+				without = append(without, titleWithRole(p, role))
 			}
 		}
 	}
 	if len(without) > 0 {
 		return nil, usagef("there are no mutants for %s (only for %s)", strings.Join(without, ", "),
-			strings.Join(mutable(), ", "))
+			strings.Join(targetsWithMutants(), ", "))
 	}
 	return out, nil
 }
 
-// mutable lists the targets with mutants.
-func mutable() []string {
+// targetsWithMutants lists the targets with mutants.
+func targetsWithMutants() []string {
 	var out []string
 	for _, p := range bundle.Protocols() {
 		for _, role := range suite.Roles(p) {
 			if len(bundle.Mutants(suite.Kinds(), p, role)) > 0 {
-				out = append(out, titled(p, role))
+				out = append(out, titleWithRole(p, role))
 			}
 		}
 	}
@@ -287,7 +288,8 @@ func chooseMutants(all []catalogue, only []string) ([]catalogue, error) {
 	}
 	for _, id := range only {
 		if !slices.Contains(ids, id) {
-			return nil, usagef("--only: unknown mutant %q%s", id, suggest(id, ids, "parley mutants --list lists them"))
+			return nil, usagef("--only: unknown mutant %q%s", id,
+				suggestWord(id, ids, "parley mutants --list lists them"))
 		}
 	}
 	return out, nil
@@ -336,7 +338,7 @@ type mutantBar struct {
 	survived int
 }
 
-func (b *mutantBar) done(k runner.Killed) {
+func (b *mutantBar) countDone(k runner.Killed) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.n++
@@ -357,7 +359,7 @@ func (b *mutantBar) done(k runner.Killed) {
 	}
 }
 
-func (b *mutantBar) end() {
+func (b *mutantBar) clearBar() {
 	if b.tty {
 		fmt.Fprint(b.w, "\r\x1b[K")
 	}
@@ -399,7 +401,7 @@ func printMatrix(w io.Writer, k *runner.KillMatrix) {
 		fmt.Fprintf(w, "UNPROVED  %s: no mutant is killed by it\n", id)
 	}
 	fmt.Fprintf(w, "%s: %d mutants, %d killed; %d clauses proved, %d unproved · %.1f s\n",
-		titled(k.Protocol, k.Role), len(k.Mutants), len(k.Mutants)-len(k.Survived), len(ids), len(k.Unproved),
+		titleWithRole(k.Protocol, k.Role), len(k.Mutants), len(k.Mutants)-len(k.Survived), len(ids), len(k.Unproved),
 		k.Duration/1000)
 	printBlame(w, k)
 }
@@ -411,7 +413,7 @@ func printBlame(w io.Writer, k *runner.KillMatrix) {
 	}
 	b := k.Blame
 	fmt.Fprintf(w, "%s: clauses broken besides a mutant's own: median %d, 95th percentile %d, at most %d, over %s\n",
-		titled(k.Protocol, k.Role), b.Median, b.P95, b.Most, words.Counted(b.Mutants, "mutant"))
+		titleWithRole(k.Protocol, k.Role), b.Median, b.P95, b.Most, words.Counted(b.Mutants, "mutant"))
 	for _, m := range b.Worst {
 		fmt.Fprintf(w, "  %3d  %s: %s\n", len(m.Besides), m.ID, firstOf(m.Besides, 8))
 	}

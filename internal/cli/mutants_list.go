@@ -28,7 +28,7 @@ type listedMutant struct {
 func listMutants(all []catalogue, asJSON bool, s *streams) error {
 	rows, roles := []listedMutant{}, map[string]bool{}
 	for _, c := range all {
-		roles[titled(c.protocol, c.role)] = true
+		roles[titleWithRole(c.protocol, c.role)] = true
 		for _, m := range c.mutants {
 			rows = append(rows, listedMutant{c.protocol, c.role, m.ID, m.Why, append([]string{}, m.Clauses...)})
 		}
@@ -44,7 +44,8 @@ func listMutants(all []catalogue, asJSON bool, s *streams) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "MUTANT\t%sCLAUSES\tFAULT\n", of("OF"))
 	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%s%s\t%s\n", r.ID, of(titled(r.Protocol, r.Role)), strings.Join(r.Clauses, ","), r.Why)
+		fmt.Fprintf(w, "%s\t%s%s\t%s\n", r.ID, of(titleWithRole(r.Protocol, r.Role)), strings.Join(r.Clauses, ","),
+			r.Why)
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -62,11 +63,11 @@ var matrixFormats = []struct {
 	{"html", "matrix.html", `content="default-src &#39;none&#39;; img-src &#39;self&#39; file:;`, reports.WriteMatrixHTML},
 }
 
-// matrix writes what several runs found, side by side.
-func matrix(ctx context.Context, paths []string, o reportOptions, chosen bool, s *streams) error {
+// writeMatrix writes what several runs found, side by side.
+func writeMatrix(ctx context.Context, paths []string, o reportOptions, chosen bool, s *streams) error {
 	asked := []string{"markdown"}
 	if chosen {
-		asked = unique(strings.Split(o.format, ","))
+		asked = withoutDuplicates(strings.Split(o.format, ","))
 	}
 	for _, name := range asked {
 		if name != "markdown" && name != "html" {

@@ -43,7 +43,7 @@ func TestPrintMatrices(t *testing.T) {
 
 // TestCatalogues: the default is all that have mutants; choosing one without mutants is an error.
 func TestCatalogues(t *testing.T) {
-	all, err := catalogues(nil, nil)
+	all, err := chosenCatalogues(nil, nil)
 	if err != nil || len(all) == 0 {
 		t.Fatalf("%d catalogues, %v", len(all), err)
 	}
@@ -56,21 +56,21 @@ func TestCatalogues(t *testing.T) {
 			some := len(bundle.Mutants(suite.Kinds(), protocol, role)) > 0
 			lacking = lacking || !some
 			if slices.ContainsFunc(all, of(role)) != some {
-				t.Errorf("%s has mutants: %v, and is not treated so", titled(protocol, role), some)
+				t.Errorf("%s has mutants: %v, and is not treated so", titleWithRole(protocol, role), some)
 			}
-			one, err := catalogues([]string{protocol, protocol}, []string{role, role})
+			one, err := chosenCatalogues([]string{protocol, protocol}, []string{role, role})
 			if some != (err == nil) || err == nil && (len(one) != 1 || !of(role)(one[0])) || err != nil && exitCode(err) != 2 {
 				t.Errorf("--protocol %s --role %s: %d catalogues, %v", protocol, role, len(one), err)
 			}
 		}
 		for _, roles := range [][]string{nil, {everyRole}} {
-			got, err := catalogues([]string{protocol}, roles)
+			got, err := chosenCatalogues([]string{protocol}, roles)
 			if lacking == (err == nil) || err == nil && len(got) != len(suite.Roles(protocol)) {
 				t.Errorf("--protocol %s --role %v: %d catalogues, %v", protocol, roles, len(got), err)
 			}
 		}
 	}
-	if _, err := catalogues(nil, []string{"hots"}); exitCode(err) != 2 {
+	if _, err := chosenCatalogues(nil, []string{"hots"}); exitCode(err) != 2 {
 		t.Errorf("an unknown role: %v", err)
 	}
 }

@@ -58,7 +58,7 @@ func TestFullDisk(t *testing.T) {
 	for _, format := range []string{consoleFormat, "junit", jsonFormat} {
 		var out, errs bytes.Buffer
 		s := &streams{Out: &out, Err: &errs, OutWidth: 120}
-		err := runOptions{out: dir, noColor: true}.write([]string{format}, res, s)
+		err := runOptions{out: dir, noColor: true}.writeResults([]string{format}, res, s)
 		if exitCode(err) != verdict.ExitHarness || !strings.Contains(err.Error(), "write results.json") {
 			t.Errorf("%s: %v", format, err)
 		}

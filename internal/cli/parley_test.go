@@ -40,7 +40,7 @@ func TestExitCode(t *testing.T) {
 
 func TestUsageIsOneLine(t *testing.T) {
 	var b strings.Builder
-	(&streams{Err: &b}).exit(usagef("first\nsecond\n\tthird"))
+	(&streams{Err: &b}).exitWith(usagef("first\nsecond\n\tthird"))
 	if want := "parley: first second third\n"; b.String() != want {
 		t.Errorf("got %q, want %q", b.String(), want)
 	}
@@ -51,7 +51,7 @@ func TestErrorsArePrintable(t *testing.T) {
 	for _, err := range []error{&runner.ForeignError{Msg: "it says \x1b]0;title\x07"},
 		errors.New("it says \x1b]0;title\x07")} {
 		var b strings.Builder
-		(&streams{Err: &b}).exit(err)
+		(&streams{Err: &b}).exitWith(err)
 		if want := `parley: it says \u001b]0;title\u0007` + "\n"; b.String() != want {
 			t.Errorf("got %q, want %q", b.String(), want)
 		}
@@ -97,7 +97,7 @@ func TestParseFormats(t *testing.T) {
 // TestNoNameIsTaken: subcommands do not shadow each other.
 func TestNoNameIsTaken(t *testing.T) {
 	seen := map[string]bool{}
-	for _, c := range subcommands(&streams{}) {
+	for _, c := range newSubcommands(&streams{}) {
 		if seen[c.Name()] || c.Short == "" || !c.Runnable() {
 			t.Errorf("command %q: twice, without a description, or without work", c.Name())
 		}

@@ -82,15 +82,15 @@ command, its own exit code unless that is 0.`,
 			if c.Flags().Changed("for") && o.for_ <= 0 {
 				return usagef("--for: %v is no time to listen (give one such as 10m)", o.for_)
 			}
-			return o.run(c.Context(), s)
+			return o.runProxy(c.Context(), s)
 		},
 	}
-	o.declare(c)
+	o.declareFlags(c)
 	return c
 }
 
-// declare defines the flags.
-func (o *proxyOptions) declare(c *cobra.Command) {
+// declareFlags defines the flags.
+func (o *proxyOptions) declareFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&o.protocol, "protocol", "",
 		"`PROTOCOL` to judge by (default that of the profile, else "+suite.Kinds()[0].Protocol+")")
@@ -116,17 +116,17 @@ func (o *proxyOptions) declare(c *cobra.Command) {
 	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")
 }
 
-// run passes on and judges until ctx or the time ends.
-func (o proxyOptions) run(ctx context.Context, s *streams) error {
+// runProxy passes on and judges until ctx or the time ends.
+func (o proxyOptions) runProxy(ctx context.Context, s *streams) error {
 	asked, err := parseFormats(o.format)
 	if err != nil {
 		return err
 	}
-	opts, collect, err := o.options()
+	opts, collect, err := o.checkFlags()
 	if err != nil {
 		return err
 	}
-	bad, err := o.misbehave(&opts, s)
+	bad, err := o.injectFaults(&opts, s)
 	if err == nil {
 		err = prepareOut(o.out)
 	}
@@ -137,14 +137,14 @@ func (o proxyOptions) run(ctx context.Context, s *streams) error {
 		s = &streams{In: s.In, Out: s.Err, Err: s.Err, OutTTY: s.ErrTTY, ErrTTY: s.ErrTTY, OutWidth: s.ErrWidth,
 			ErrWidth: s.ErrWidth, Color: s.Color, pipe: s.Out}
 	}
-	recorded, err := o.record(&opts)
+	recorded, err := o.recordTraffic(&opts)
 	if err != nil {
 		return err
 	}
-	o.announce(opts, collect, s)
+	o.announceClauses(opts, collect, s)
 	live := newLiveView(s, len(opts.Roles) > 1)
-	opts.Found, opts.Event = live.found, live.event
-	opts.Ended = collecting(collect, s)
+	opts.Found, opts.Event = live.printFinding, live.printEvent
+	opts.Ended = addEnded(collect, s)
 	if o.for_ > 0 {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeout(ctx, o.for_)
@@ -153,13 +153,13 @@ func (o proxyOptions) run(ctx context.Context, s *streams) error {
 	code := 0
 	switch {
 	case o.console != "":
-		code, err = o.watched(ctx, opts, bad, s, live)
+		code, err = o.runWithConsole(ctx, opts, bad, s, live)
 	case len(o.command) > 0:
-		code, err = o.pipe(ctx, opts, s, live)
+		code, err = o.runPipe(ctx, opts, s, live)
 	default:
-		err = o.stand(ctx, opts, s, live)
+		err = o.listenUntil(ctx, opts, s, live)
 	}
-	live.stop()
+	live.stopLine()
 	err = errors.Join(err, recorded())
 	var start *target.StartError
 	var usage *runner.UsageError
@@ -167,7 +167,7 @@ func (o proxyOptions) run(ctx context.Context, s *streams) error {
 		return err
 	}
 	res := collect.Results()
-	bad.tell(res, s.Err)
+	bad.reportEffects(res, s.Err)
 	if err != nil {
 		fmt.Fprintf(s.Err, "%s: %v\n", program, err)
 		res.Exit = verdict.ExitHarness
@@ -175,29 +175,29 @@ func (o proxyOptions) run(ctx context.Context, s *streams) error {
 	if code != 0 {
 		res.Exit = code
 	}
-	return o.report(asked, res, s)
+	return o.writeReports(asked, res, s)
 }
 
-// collecting adds what has ended to the results, and says once why not all monitors judged a role.
-func collecting(collect *runner.Passive, s *streams) func(proxy.Ended) {
+// addEnded adds what has ended to the results, and says once why not all monitors judged a role.
+func addEnded(collect *runner.Passive, s *streams) func(proxy.Ended) {
 	said := map[[2]string]bool{}
 	return func(e proxy.Ended) {
 		if about := [2]string{e.Role.Name, e.Partly}; e.Partly != "" && !said[about] {
 			said[about] = true
 			fmt.Fprintf(s.Err, "%s: of the %s: %s\n", program, e.Role.Name, e.Partly)
 		}
-		collect.Add(seen(e))
+		collect.Add(seenTraffic(e))
 	}
 }
 
-// seen is traffic that has ended, for the results.
-func seen(e proxy.Ended) runner.Observed {
+// seenTraffic is traffic that has ended, for the results.
+func seenTraffic(e proxy.Ended) runner.Observed {
 	return runner.Observed{Role: e.Role.Name, Conn: e.Conn, T: e.T, Judged: e.Judged, Failures: e.Failures,
 		Whole: e.Whole, Partly: e.Partly, Duration: e.Duration, Redact: e.Redact}
 }
 
-// report writes the reports. The exit code of results.json is one that a run can have.
-func (o proxyOptions) report(asked []string, res *reports.Results, s *streams) error {
+// writeReports writes the reports. The exit code of results.json is one that a run can have.
+func (o proxyOptions) writeReports(asked []string, res *reports.Results, s *streams) error {
 	code := res.Exit
 	if !slices.Contains([]int{0, 1, 2, 3, 4, 5, 130}, code) {
 		res.Exit = verdict.ExitConformant
@@ -206,7 +206,7 @@ func (o proxyOptions) report(asked []string, res *reports.Results, s *streams) e
 		}
 	}
 	ro := runOptions{out: o.out, verbose: o.verbose, noColor: o.noColor}
-	if err := ro.write(asked, res, s); err != nil {
+	if err := ro.writeResults(asked, res, s); err != nil {
 		return err
 	}
 	if code != verdict.ExitConformant {
@@ -215,25 +215,25 @@ func (o proxyOptions) report(asked []string, res *reports.Results, s *streams) e
 	return nil
 }
 
-// stand listens until ctx ends.
-func (o proxyOptions) stand(ctx context.Context, opts proxy.Options, s *streams, live *liveView) error {
+// listenUntil listens until ctx ends.
+func (o proxyOptions) listenUntil(ctx context.Context, opts proxy.Options, s *streams, live *liveView) error {
 	p, err := proxy.Open(opts)
 	if err != nil {
-		return o.unstarted(err)
+		return o.openError(err)
 	}
 	fmt.Fprintln(s.Out, p.URL())
-	live.follow(p.Stats)
+	live.followTraffic(p.Stats)
 	<-ctx.Done()
 	err = p.Close()
 	tellUnjudged(p.Stats(), s)
 	return err
 }
 
-// unstarted is the error of a proxy that could not be opened.
-func (o proxyOptions) unstarted(err error) error {
+// openError is the error of a proxy that could not be opened.
+func (o proxyOptions) openError(err error) error {
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "listen" {
-		return unheard("--listen", o.listen, err)
+		return describeListenError("--listen", o.listen, err)
 	}
 	return &target.StartError{Command: []string{program, "proxy"}, Reason: "cannot be started", Err: err}
 }
@@ -246,37 +246,37 @@ func tellUnjudged(stats proxy.Stats, s *streams) {
 	}
 }
 
-// pipe stands before a command until it ends.
-func (o proxyOptions) pipe(ctx context.Context, opts proxy.Options, s *streams, live *liveView) (int, error) {
+// runPipe stands before a command until it ends.
+func (o proxyOptions) runPipe(ctx context.Context, opts proxy.Options, s *streams, live *liveView) (int, error) {
 	if opts.Handle != nil {
-		return o.faulty(ctx, opts, s, live)
+		return o.runFaultyPipe(ctx, opts, s, live)
 	}
-	code, err := proxy.Pipe(ctx, opts, o.speaking(s))
-	return code, o.unfound(err)
+	code, err := proxy.Pipe(ctx, opts, o.describeCommand(s))
+	return code, o.commandError(err)
 }
 
-// speaking says which command speaks, and to whom.
-func (o proxyOptions) speaking(s *streams) proxy.PipeOptions {
+// describeCommand says which command speaks, and to whom.
+func (o proxyOptions) describeCommand(s *streams) proxy.PipeOptions {
 	return proxy.PipeOptions{Command: o.command, In: s.In, Out: s.pipe, Err: s.Err}
 }
 
-// unfound is the error of a command, which may not be there.
-func (o proxyOptions) unfound(err error) error {
-	if missing := unstarted(o.command[0], err); err != nil && missing != nil {
+// commandError is the error of a command, which may not be there.
+func (o proxyOptions) commandError(err error) error {
+	if missing := describeStartError(o.command[0], err); err != nil && missing != nil {
 		return missing
 	}
 	return err
 }
 
-// options checks the flags, and returns what they ask for.
-func (o *proxyOptions) options() (proxy.Options, *runner.Passive, error) {
+// checkFlags checks the flags, and returns what they ask for.
+func (o *proxyOptions) checkFlags() (proxy.Options, *runner.Passive, error) {
 	var none proxy.Options
-	p, profile, err := o.subject()
+	p, profile, err := o.judgedProtocol()
 	if err != nil {
 		return none, nil, err
 	}
 	out := proxy.Options{Protocol: p, Profile: profile, Strict: o.strict, Listen: o.listen, To: o.to, Token: o.token}
-	if err := o.door(&out); err != nil {
+	if err := o.checkAddresses(&out); err != nil {
 		return none, nil, err
 	}
 	if err := knownRoles(o.roles, []string{steps.Name(p)}); err != nil {
@@ -307,9 +307,9 @@ func (o *proxyOptions) options() (proxy.Options, *runner.Passive, error) {
 	return out, collect, err
 }
 
-// subject returns the protocol, and the profile that has the names on the wire.
-func (o *proxyOptions) subject() (steps.Protocol, *target.Profile, error) {
-	if err := knownProtocols(given(o.protocol)); err != nil {
+// judgedProtocol returns the protocol, and the profile that has the names on the wire.
+func (o *proxyOptions) judgedProtocol() (steps.Protocol, *target.Profile, error) {
+	if err := knownProtocols(givenList(o.protocol)); err != nil {
 		return nil, nil, err
 	}
 	var profile *target.Profile
@@ -360,7 +360,7 @@ func (o *proxyOptions) checkTo(kind target.Kind) error {
 		return usagef("--: %s is not spoken on stdin and stdout (give --to URL)", o.protocol)
 	case len(o.command) > 0:
 		for _, f := range []struct{ name, value string }{{"--cert", o.cert}, {"--key", o.key}, {"--token", o.token},
-			{o.link.given(), o.link.given()}} {
+			{o.link.firstGiven(), o.link.firstGiven()}} {
 			if f.value != "" {
 				return usagef("%s: before a command nobody listens (leave it out)", f.name)
 			}
@@ -384,8 +384,8 @@ func (o *proxyOptions) checkTo(kind target.Kind) error {
 	return nil
 }
 
-// door checks the flags about addresses and TLS.
-func (o *proxyOptions) door(out *proxy.Options) error {
+// checkAddresses checks the flags about addresses and TLS.
+func (o *proxyOptions) checkAddresses(out *proxy.Options) error {
 	if len(o.command) > 0 {
 		return nil
 	}
@@ -399,7 +399,7 @@ func (o *proxyOptions) door(out *proxy.Options) error {
 		return usagef("--key: there is no --cert")
 	case withTLS && o.key == "":
 		return usagef("--cert: there is no --key")
-	case !loopback(host) && !o.open && (o.token == "" || !withTLS):
+	case !isLoopback(host) && !o.open && (o.token == "" || !withTLS):
 		return usagef("--listen %s: other machines could reach it (give --token, --cert and --key, or say --open)", o.listen)
 	}
 	if withTLS {
@@ -415,7 +415,7 @@ func (o *proxyOptions) door(out *proxy.Options) error {
 // toServer puts the flags about the connections to the server into the options.
 func (o *proxyOptions) toServer(out *proxy.Options) error {
 	var err error
-	if out.ToTLS, err = o.link.config(); err != nil {
+	if out.ToTLS, err = o.link.tlsConfig(); err != nil {
 		return err
 	}
 	if out.ToTLS == nil {
@@ -434,11 +434,11 @@ func (o *proxyOptions) toServer(out *proxy.Options) error {
 	return nil
 }
 
-// announce says which clauses can be judged.
-func (o proxyOptions) announce(opts proxy.Options, collect *runner.Passive, s *streams) {
+// announceClauses says which clauses can be judged.
+func (o proxyOptions) announceClauses(opts proxy.Options, collect *runner.Passive, s *streams) {
 	for _, r := range opts.Roles {
 		judged, not := collect.Judgeable(r.Name)
-		what := titled(o.protocol, r.Name)
+		what := titleWithRole(o.protocol, r.Name)
 		if len(judged) == 0 {
 			fmt.Fprintf(s.Err, "%s: judges nothing of the %v: all %d clauses need the harness to act\n", what, r.Side, len(not))
 			continue

@@ -28,7 +28,7 @@ func TestProxyLink(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv := httptest.NewUnstartedServer(guard("s3cret-s3cret", httputil.NewSingleHostReverseProxy(behind)))
+	srv := httptest.NewUnstartedServer(requireToken("s3cret-s3cret", httputil.NewSingleHostReverseProxy(behind)))
 	srv.Config.ErrorLog = log.New(io.Discard, "", 0) // the second proxy has no certificate
 	srv.TLS = files.ServerTLS(true)
 	srv.StartTLS()

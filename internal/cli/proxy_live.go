@@ -40,33 +40,33 @@ func newLiveView(s *streams, roles bool) *liveView {
 	return &liveView{s: s, roles: roles, done: make(chan struct{})}
 }
 
-// line prints a line above the counting one.
-func (v *liveView) line(text string) {
+// printLine prints a line above the counting one.
+func (v *liveView) printLine(text string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.clear()
+	v.clearLine()
 	fmt.Fprintln(v.s.Err, text)
 }
 
-func (v *liveView) clear() {
+func (v *liveView) clearLine() {
 	if v.shown {
 		fmt.Fprint(v.s.Err, "\r\x1b[K")
 		v.shown = false
 	}
 }
 
-// found prints a finding.
-func (v *liveView) found(f proxy.Found) {
+// printFinding prints a finding.
+func (v *liveView) printFinding(f proxy.Found) {
 	what := f.Clause
 	if v.roles {
 		what += " (" + f.Role + ")"
 	}
-	v.line(strings.TrimSpace(fmt.Sprintf("%s %s: %s", f.Outcome, what,
+	v.printLine(strings.TrimSpace(fmt.Sprintf("%s %s: %s", f.Outcome, what,
 		cut.Head(strings.Join(strings.Fields(f.Observed), " "), 200))))
 }
 
-// event prints that a connection opens or ends.
-func (v *liveView) event(e proxy.Event) {
+// printEvent prints that a connection opens or ends.
+func (v *liveView) printEvent(e proxy.Event) {
 	v.mu.Lock()
 	v.told++
 	told := v.told
@@ -74,9 +74,9 @@ func (v *liveView) event(e proxy.Event) {
 	switch {
 	case v.s.ErrTTY || told > maxTold: // the counting line has it
 	case e.Open:
-		v.line(fmt.Sprintf("%s opens: %s", e.Conn, withoutQuery(e.Text)))
+		v.printLine(fmt.Sprintf("%s opens: %s", e.Conn, withoutQuery(e.Text)))
 	default:
-		v.line(fmt.Sprintf("%s ended: %s", e.Conn, cut.Head(e.Text, 100)))
+		v.printLine(fmt.Sprintf("%s ended: %s", e.Conn, cut.Head(e.Text, 100)))
 	}
 }
 
@@ -89,8 +89,8 @@ func withoutQuery(text string) string {
 	return head
 }
 
-// follow shows on a terminal what has passed, every second.
-func (v *liveView) follow(stats func() proxy.Stats) {
+// followTraffic shows on a terminal what has passed, every second.
+func (v *liveView) followTraffic(stats func() proxy.Stats) {
 	if !v.s.ErrTTY {
 		return
 	}
@@ -112,7 +112,7 @@ func (v *liveView) follow(stats func() proxy.Stats) {
 				text = cut.Head(text, v.s.ErrWidth-1)
 			}
 			v.mu.Lock()
-			v.clear()
+			v.clearLine()
 			fmt.Fprint(v.s.Err, text)
 			v.shown = true
 			v.mu.Unlock()
@@ -120,13 +120,13 @@ func (v *liveView) follow(stats func() proxy.Stats) {
 	})
 }
 
-// stop ends the counting line.
-func (v *liveView) stop() {
+// stopLine ends the counting line.
+func (v *liveView) stopLine() {
 	close(v.done)
 	v.work.Wait()
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.clear()
+	v.clearLine()
 }
 
 // consoleDoor checks the flags of the console, and returns what serves it; nil without one.
@@ -141,7 +141,7 @@ func (o *proxyOptions) consoleDoor() (*simulateOptions, error) {
 	switch {
 	case err != nil:
 		return nil, usagef("--console: %v (write it like 127.0.0.1:8125)", err)
-	case !loopback(host) && !o.open && (o.consoleKey == "" || o.cert == ""):
+	case !isLoopback(host) && !o.open && (o.consoleKey == "" || o.cert == ""):
 		const mend = "give --console-token, --cert and --key, or say --open"
 		return nil, usagef("--console %s: other machines could reach it (%s)", o.console, mend)
 	}
@@ -149,15 +149,15 @@ func (o *proxyOptions) consoleDoor() (*simulateOptions, error) {
 		insecure: o.open}}, nil
 }
 
-// watched is stand, or pipe, with a console, whose first session shows what passes. It goes the way of parley simulate
-// --to: a command is reached as a WebSocket server. The exit code is that of a command.
-func (o proxyOptions) watched(ctx context.Context, opts proxy.Options, bad *faults, s *streams,
+// runWithConsole is stand, or pipe, with a console, whose first session shows what passes. It goes the way of parley
+// simulate --to: a command is reached as a WebSocket server. The exit code is that of a command.
+func (o proxyOptions) runWithConsole(ctx context.Context, opts proxy.Options, bad *faults, s *streams,
 	live *liveView) (code int, err error) {
 	door, err := o.consoleDoor()
 	if err != nil {
 		return 0, err
 	}
-	command, end, err := o.wire(&opts, s)
+	command, end, err := o.startCommand(&opts, s)
 	if err != nil {
 		return 0, err
 	}
@@ -169,7 +169,7 @@ func (o proxyOptions) watched(ctx context.Context, opts proxy.Options, bad *faul
 	if bad != nil {
 		c.Faults = bad.x
 	}
-	offers := door.console()
+	offers := door.consoleOptions()
 	var passing console.Player
 	play := offers.Play
 	offers.Play = func(session context.Context, p console.PlayOptions) (_ console.Player, err error) {
@@ -177,7 +177,7 @@ func (o proxyOptions) watched(ctx context.Context, opts proxy.Options, bad *faul
 			return play(session, p)
 		}
 		b.found = p.Found
-		passing, err = b.play(context.WithoutCancel(ctx), c)
+		passing, err = b.openPlay(context.WithoutCancel(ctx), c)
 		return watchedPlay{passing}, err
 	}
 	shown, err := console.New(offers)
@@ -185,7 +185,7 @@ func (o proxyOptions) watched(ctx context.Context, opts proxy.Options, bad *faul
 		return 0, err
 	}
 	if _, err = shown.OpenPlay(ctx, console.PlayOptions{Protocol: name, As: c.As, To: o.to}); err != nil {
-		return 0, o.unstarted(err)
+		return 0, o.openError(err)
 	}
 	defer passing.Close()
 	var certificate *tls.Certificate
@@ -194,11 +194,11 @@ func (o proxyOptions) watched(ctx context.Context, opts proxy.Options, bad *faul
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	page, served, err := door.raise(ctx, shown, certificate, s)
+	page, served, err := door.serveConsole(ctx, shown, certificate, s)
 	if err != nil {
 		return 0, err
 	}
-	live.follow(b.stats)
+	live.followTraffic(b.countPassed)
 	if command == nil {
 		fmt.Fprintf(s.Out, "%s\n%s\n", passing.URL(), page)
 	} else {
@@ -206,18 +206,18 @@ func (o proxyOptions) watched(ctx context.Context, opts proxy.Options, bad *faul
 		code, err = command.Run(ctx, passing.URL())
 		stop()
 	}
-	err = errors.Join(err, <-served, b.close())
-	tellUnjudged(b.stats(), s)
+	err = errors.Join(err, <-served, b.closeAll())
+	tellUnjudged(b.countPassed(), s)
 	return code, err
 }
 
-// wire starts the command, if there is one, as the server to which the traffic goes; nil otherwise.
-func (o *proxyOptions) wire(opts *proxy.Options, s *streams) (w *proxy.Wired, end func(), err error) {
+// startCommand starts the command, if there is one, as the server to which the traffic goes; nil otherwise.
+func (o *proxyOptions) startCommand(opts *proxy.Options, s *streams) (w *proxy.Wired, end func(), err error) {
 	if len(o.command) == 0 {
 		return nil, func() {}, nil
 	}
-	if w, err = proxy.Wire(o.speaking(s)); err != nil {
-		return nil, nil, o.unfound(err)
+	if w, err = proxy.Wire(o.describeCommand(s)); err != nil {
+		return nil, nil, o.commandError(err)
 	}
 	o.to = w.URL()
 	opts.To, opts.Record = o.to, overPipe(w, opts.Record)
@@ -267,8 +267,8 @@ func (p watchedPlay) Close() {
 	_ = p.SetMind(context.Background(), auto)
 }
 
-// misbehave has the faults of --faults happen to what passes; nil if there are none.
-func (o proxyOptions) misbehave(opts *proxy.Options, s *streams) (*faults, error) {
+// injectFaults has the faults of --faults happen to what passes; nil if there are none.
+func (o proxyOptions) injectFaults(opts *proxy.Options, s *streams) (*faults, error) {
 	if o.faults == "" {
 		return nil, nil
 	}
@@ -286,11 +286,11 @@ func (o proxyOptions) misbehave(opts *proxy.Options, s *streams) (*faults, error
 	return f, nil
 }
 
-// faulty is pipe with faults. The command is reached as a WebSocket server, so that what changes messages between
-// sockets stands before it. The exit code is that of the command.
-func (o proxyOptions) faulty(ctx context.Context, opts proxy.Options, s *streams,
+// runFaultyPipe is pipe with faults. The command is reached as a WebSocket server, so that what changes messages
+// between sockets stands before it. The exit code is that of the command.
+func (o proxyOptions) runFaultyPipe(ctx context.Context, opts proxy.Options, s *streams,
 	live *liveView) (code int, err error) {
-	command, end, err := o.wire(&opts, s)
+	command, end, err := o.startCommand(&opts, s)
 	if err != nil {
 		return 0, err
 	}
@@ -298,16 +298,16 @@ func (o proxyOptions) faulty(ctx context.Context, opts proxy.Options, s *streams
 	opts.Listen = "127.0.0.1:0"
 	p, err := proxy.Open(opts)
 	if err != nil {
-		return 0, o.unstarted(err)
+		return 0, o.openError(err)
 	}
-	live.follow(p.Stats)
+	live.followTraffic(p.Stats)
 	code, err = command.Run(ctx, strings.Replace(p.URL(), "http", "ws", 1))
 	return code, errors.Join(err, p.Close())
 }
 
-// record has what passes written to --record, each message at once, so that a killed proxy leaves a recording too. The
-// returned function ends it, and returns the first error.
-func (o proxyOptions) record(opts *proxy.Options) (end func() error, err error) {
+// recordTraffic has what passes written to --record, each message at once, so that a killed proxy leaves a recording
+// too. The returned function ends it, and returns the first error.
+func (o proxyOptions) recordTraffic(opts *proxy.Options) (end func() error, err error) {
 	if o.recording == "" {
 		return func() error { return nil }, nil
 	}

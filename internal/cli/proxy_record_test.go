@@ -36,12 +36,13 @@ func TestProxyRecord(t *testing.T) {
 	s := &streams{In: strings.NewReader(""), Out: &out, Err: &said}
 	root := rootCommand(s)
 	root.SetArgs([]string{"replay", file, "--against", chatServer(t, "")})
-	if code := s.exit(root.ExecuteContext(t.Context())); code != 0 {
+	if code := s.exitWith(root.ExecuteContext(t.Context())); code != 0 {
 		t.Errorf("its replay: exit %d\n%s%s", code, &out, &said)
 	}
 	out.Reset()
 	root.SetArgs([]string{"scenario", file, "--target", chatServer(t, "")})
-	if code := s.exit(root.ExecuteContext(t.Context())); code != 0 || !strings.Contains(out.String(), " chats with ") ||
+	if code := s.exitWith(root.ExecuteContext(t.Context())); code != 0 ||
+		!strings.Contains(out.String(), " chats with ") ||
 		!strings.Contains(said.String(), "run once: no clause fails") {
 		t.Errorf("its scenario: exit %d\n%s%s", code, &out, &said)
 	}

@@ -70,7 +70,7 @@ func startProxyReading(t *testing.T, stdin io.Reader, args ...string) *proxying 
 		s := &streams{In: stdin, Out: in, Err: p}
 		root := rootCommand(s)
 		root.SetArgs(append([]string{"proxy"}, args...))
-		code := s.exit(root.ExecuteContext(ctx))
+		code := s.exitWith(root.ExecuteContext(ctx))
 		_ = in.CloseWithError(io.EOF)
 		p.done <- code
 	}()

@@ -99,7 +99,7 @@ func writeHAR(ctx context.Context, name string, s *streams) error {
 
 // readHAR prints a HAR file as a recording.
 func (o recordingOptions) readHAR(ctx context.Context, name string, s *streams) error {
-	if err := knownProtocols(given(o.protocol)); err != nil {
+	if err := knownProtocols(givenList(o.protocol)); err != nil {
 		return err
 	}
 	var file io.ReadCloser = io.NopCloser(s.In)
@@ -206,7 +206,7 @@ could not be reached, failed its preflight, or skipped the scenario · 130 inter
 			if len(args) != 1 {
 				return usagef("scenario: name one FILE, such as parley-results/transcripts/sse-AS-3.2-01.jsonl")
 			}
-			return o.write(c.Context(), args[0], s)
+			return o.writeScenario(c.Context(), args[0], s)
 		},
 	}
 	f := c.Flags()
@@ -215,8 +215,8 @@ could not be reached, failed its preflight, or skipped the scenario · 130 inter
 	return c
 }
 
-// write converts a recording, and shrinks the scenario.
-func (o scenarioOptions) write(ctx context.Context, name string, s *streams) error {
+// writeScenario converts a recording, and shrinks the scenario.
+func (o scenarioOptions) writeScenario(ctx context.Context, name string, s *streams) error {
 	in, file, err := openRecording(ctx, name, s)
 	if err != nil {
 		return err
@@ -245,7 +245,7 @@ func (o scenarioOptions) write(ctx context.Context, name string, s *streams) err
 		fmt.Fprintln(s.Err, "not run: the recording names no target (name it by --target)")
 	} else if t, err := trialOf(where, title, p, h.Role, told.Driver); err != nil {
 		return err
-	} else if clauses, told.Lines, after, err = tried(ctx, p, t, told.Lines, s.Err); err != nil {
+	} else if clauses, told.Lines, after, err = tryLines(ctx, p, t, told.Lines, s.Err); err != nil {
 		return err
 	}
 	text := scenario.Feature(title, clauses, told.Lines)
@@ -259,7 +259,7 @@ func (o scenarioOptions) write(ctx context.Context, name string, s *streams) err
 
 // trialOf returns how scenarios are run against a target.
 func trialOf(where, title string, p steps.Protocol, role, driver string) (*scenario.Trial, error) {
-	sub, err := subjectOf(where, given(steps.Name(p)), given(role))
+	sub, err := subjectOf(where, givenList(steps.Name(p)), givenList(role))
 	if err != nil {
 		return nil, err
 	}
@@ -268,12 +268,12 @@ func trialOf(where, title string, p steps.Protocol, role, driver string) (*scena
 		launcher = target.NewLauncher(sub.profile)
 	}
 	return scenario.NewTrial(title, p, runner.Options{Protocols: suite, Profile: sub.profile, Launcher: launcher,
-		Brain: sub.brain, Role: sub.profile.Role, Drivers: given(driver)})
+		Brain: sub.brain, Role: sub.profile.Role, Drivers: givenList(driver)})
 }
 
-// tried runs lines, and returns the clauses that fail with the lines that this needs; all lines if nothing fails. after
-// is the end of the command if nothing was judged.
-func tried(ctx context.Context, p steps.Protocol, t *scenario.Trial, lines []scenario.Line,
+// tryLines runs lines, and returns the clauses that fail with the lines that this needs; all lines if nothing fails.
+// after is the end of the command if nothing was judged.
+func tryLines(ctx context.Context, p steps.Protocol, t *scenario.Trial, lines []scenario.Line,
 	out io.Writer) (clauses []string, rest []scenario.Line, after, err error) {
 	found, err := t.Run(ctx, lines)
 	switch {
@@ -299,7 +299,7 @@ func tried(ctx context.Context, p steps.Protocol, t *scenario.Trial, lines []sce
 		}
 		return same
 	}
-	if passes := control(ctx, p, t, lines, out); passes != nil {
+	if passes := controlRun(ctx, p, t, lines, out); passes != nil {
 		combined := p.(steps.RecordingConverter).CombinedSteps()
 		rest = scenario.ShrinkFurther(lines, maxShrink, combined, func(some []scenario.Line) bool {
 			return passes(some) && same(some)
@@ -310,9 +310,9 @@ func tried(ctx context.Context, p steps.Protocol, t *scenario.Trial, lines []sce
 	return found.Clauses, rest, nil, ctx.Err()
 }
 
-// control returns what reports whether the bundled target, which conforms, passes some lines; nil if there is none, or
-// if it does not pass all lines.
-func control(ctx context.Context, p steps.Protocol, t *scenario.Trial, lines []scenario.Line,
+// controlRun returns what reports whether the bundled target, which conforms, passes some lines; nil if there is none,
+// or if it does not pass all lines.
+func controlRun(ctx context.Context, p steps.Protocol, t *scenario.Trial, lines []scenario.Line,
 	out io.Writer) func([]scenario.Line) bool {
 	own := bundle.For(suite.Kinds(), steps.Name(p), t.Role())
 	if own == nil {

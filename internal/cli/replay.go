@@ -60,7 +60,7 @@ the target could not be started or reached, or the address is taken · 130 inter
 				return usagef("replay: name one FILE, such as parley-results/transcripts/sse-AS-2.1-01.jsonl")
 			}
 			o.thinks = o.serve != "" && !c.Flags().Changed("within")
-			return o.replay(c.Context(), args[0], s)
+			return o.replayRecording(c.Context(), args[0], s)
 		},
 	}
 	f := c.Flags()
@@ -76,8 +76,8 @@ the target could not be started or reached, or the address is taken · 130 inter
 	return c
 }
 
-// options checks the flags.
-func (o replayOptions) options() (replay.Options, error) {
+// checkFlags checks the flags.
+func (o replayOptions) checkFlags() (replay.Options, error) {
 	out := replay.Options{Speed: o.speed, Within: o.within, Words: o.words, Thinks: o.thinks}
 	switch {
 	case o.against == "" && o.serve == "":
@@ -91,15 +91,15 @@ func (o replayOptions) options() (replay.Options, error) {
 		return out, usagef("--within %s: want a positive duration, such as 10s", o.within)
 	}
 	host, _, err := net.SplitHostPort(o.serve)
-	if o.serve != "" && o.serve != overStdio && (err != nil || !loopback(host)) {
+	if o.serve != "" && o.serve != overStdio && (err != nil || !isLoopback(host)) {
 		return out, usagef("--serve %s: want an address of loopback, such as 127.0.0.1:3000, or stdio", o.serve)
 	}
-	out.Ignore, err = ignored(o.ignore)
+	out.Ignore, err = parseIgnored(o.ignore)
 	return out, err
 }
 
-// ignored reads the values of --ignore.
-func ignored(texts []string) (out []replay.Ignore, err error) {
+// parseIgnored reads the values of --ignore.
+func parseIgnored(texts []string) (out []replay.Ignore, err error) {
 	for _, text := range texts {
 		i, err := replay.ParseIgnore(text)
 		if err != nil {
@@ -113,9 +113,9 @@ func ignored(texts []string) (out []replay.Ignore, err error) {
 // overStdio is the address, and the name of the transport, of a program that is reached by its stdin and stdout.
 const overStdio = "stdio"
 
-// replay plays one side of a recording, and prints each difference as it is found.
-func (o replayOptions) replay(ctx context.Context, name string, s *streams) error {
-	opts, err := o.options()
+// replayRecording plays one side of a recording, and prints each difference as it is found.
+func (o replayOptions) replayRecording(ctx context.Context, name string, s *streams) error {
+	opts, err := o.checkFlags()
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (o replayOptions) replay(ctx context.Context, name string, s *streams) erro
 	color := s.Color && s.OutTTY && !o.noColor && o.serve != overStdio
 	var maybe []string
 	opts.Differs = func(d replay.Difference) {
-		fmt.Fprintln(out, colored(d.Diff, color))
+		fmt.Fprintln(out, colorDifference(d.Diff, color))
 		for _, one := range d.Maybe {
 			maybe = append(maybe, one.String())
 		}
@@ -159,8 +159,8 @@ func (o replayOptions) replay(ctx context.Context, name string, s *streams) erro
 	if in.Torn() {
 		fmt.Fprintf(s.Err, "%s: %s: the last line is truncated, and left out\n", program, name)
 	}
-	err = replayed(ctx, name, o.serve, result, err, out, s.Err)
-	hintIgnore(unique(maybe), s)
+	err = printReplayed(ctx, name, o.serve, result, err, out, s.Err)
+	hintIgnore(withoutDuplicates(maybe), s)
 	return err
 }
 
@@ -179,8 +179,8 @@ func hintIgnore(places []string, s *streams) {
 	fmt.Fprintf(s.Err, "%s: if it may differ: --ignore %s%s\n", program, strings.Join(places, " --ignore "), more)
 }
 
-// replayed prints the result, and gives it its exit code.
-func replayed(ctx context.Context, name, addr string, result replay.Result, err error, out, told io.Writer) error {
+// printReplayed prints the result, and gives it its exit code.
+func printReplayed(ctx context.Context, name, addr string, result replay.Result, err error, out, told io.Writer) error {
 	var exit exitError
 	var usage *runner.UsageError
 	var op *net.OpError
@@ -190,7 +190,7 @@ func replayed(ctx context.Context, name, addr string, result replay.Result, err 
 	case errors.As(err, &exit) || errors.As(err, &usage):
 		return err
 	case errors.As(err, &op) && op.Op == "listen":
-		return unheard("--serve", addr, err)
+		return describeListenError("--serve", addr, err)
 	case errors.Is(err, replay.ErrUnreachable):
 		fmt.Fprintf(told, "%s: %v\n", program, err)
 		return exitError{verdict.ExitUnreachable}
@@ -208,8 +208,8 @@ func replayed(ctx context.Context, name, addr string, result replay.Result, err 
 	return nil
 }
 
-// colored colours the lines of a difference: what was recorded red, and what came green.
-func colored(diff string, color bool) string {
+// colorDifference colours the lines of a difference: what was recorded red, and what came green.
+func colorDifference(diff string, color bool) string {
 	if !color {
 		return diff
 	}
@@ -236,7 +236,7 @@ func (p piped) Start(ctx context.Context) (driver.Process, error) { return p.of.
 // playClient plays the client against --against.
 func (o replayOptions) playClient(ctx context.Context, in *recording.Reader, opts replay.Options,
 	s *streams) (result replay.Result, err error) {
-	err = dialling(ctx, o.against, in.Header(), s, func(to replay.Dial, p *target.Profile) (err error) {
+	err = startAndDial(ctx, o.against, in.Header(), s, func(to replay.Dial, p *target.Profile) (err error) {
 		opts.Messages, opts.Secrets = opts.Messages.WithIDs(p.Reach().IDs), secretsOf(p)
 		opts.URL, opts.Header, opts.TLS = to.URL, to.Header, to.TLS
 		opts.Subprotocols, opts.Process = to.Subprotocols, to.Process
@@ -246,9 +246,9 @@ func (o replayOptions) playClient(ctx context.Context, in *recording.Reader, opt
 	return result, err
 }
 
-// dialling starts the server that --against names, if it is started, and calls do with how it is reached, and
+// startAndDial starts the server that --against names, if it is started, and calls do with how it is reached, and
 // the target's profile. h is the header of what is played against it.
-func dialling(ctx context.Context, against string, h recording.Header, s *streams,
+func startAndDial(ctx context.Context, against string, h recording.Header, s *streams,
 	do func(to replay.Dial, p *target.Profile) error) error {
 	sub, protocol, err := playedAgainst(against, h)
 	if err != nil {
@@ -289,13 +289,13 @@ func playedAgainst(name string, h recording.Header) (*subject, steps.Protocol, e
 	if _, err := suite.Find(h.Protocol); err != nil {
 		return nil, nil, usagef("the recording is one of the protocol %q, which is not known here", h.Protocol)
 	}
-	sub, err := subjectOf(name, given(h.Protocol), nil)
+	sub, err := subjectOf(name, givenList(h.Protocol), nil)
 	if err != nil {
 		return nil, nil, err
 	}
 	p, err := suite.Find(sub.profile.Protocol)
 	if err != nil {
-		return nil, nil, flagged(err)
+		return nil, nil, nameFlag(err)
 	}
 	return sub, p, nil
 }

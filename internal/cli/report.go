@@ -40,9 +40,9 @@ matrix.html.`,
   parley report mine-1.0.json mine-1.1.json theirs.json --format html > matrix.html`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return matrix(c.Context(), args, o, c.Flags().Changed("format"), s)
+				return writeMatrix(c.Context(), args, o, c.Flags().Changed("format"), s)
 			}
-			return report(c.Context(), o, s)
+			return runReport(c.Context(), o, s)
 		},
 	}
 	f := c.Flags()
@@ -56,7 +56,7 @@ matrix.html.`,
 	return c
 }
 
-func report(ctx context.Context, o reportOptions, s *streams) error {
+func runReport(ctx context.Context, o reportOptions, s *streams) error {
 	asked, err := parseFormats(o.format)
 	spoken, wrong := parseLang(o.lang)
 	switch {
@@ -75,11 +75,11 @@ func report(ctx context.Context, o reportOptions, s *streams) error {
 	}
 	shape := reports.ConsoleOptions{Dir: filepath.ToSlash(filepath.Dir(o.from)), Verbose: o.verbose, Color: !o.noColor,
 		Lang: spoken}
-	if err := summarize(asked, res, spoken); err != nil {
+	if err := appendSummary(asked, res, spoken); err != nil {
 		return err
 	}
 	if o.out == "" {
-		return s.printed(asked[0], asked, res, shape)
+		return s.printFormat(asked[0], asked, res, shape)
 	}
 	if err := ownFiles(o.out, asked); err != nil {
 		return err
@@ -92,7 +92,7 @@ func report(ctx context.Context, o reportOptions, s *streams) error {
 	}
 	for _, name := range asked {
 		if name == consoleFormat || name == githubFormat {
-			if err := s.printed(name, asked, res, shape); err != nil {
+			if err := s.printFormat(name, asked, res, shape); err != nil {
 				return err
 			}
 		}
@@ -100,8 +100,8 @@ func report(ctx context.Context, o reportOptions, s *streams) error {
 	return nil
 }
 
-// printed prints one of the formats that are asked for.
-func (s *streams) printed(name string, asked []string, r *reports.Results, o reports.ConsoleOptions) error {
+// printFormat prints one of the formats that are asked for.
+func (s *streams) printFormat(name string, asked []string, r *reports.Results, o reports.ConsoleOptions) error {
 	if name == consoleFormat {
 		s = s.forPeople(asked)
 	}

@@ -85,7 +85,7 @@ func TestRoles(t *testing.T) {
 			}
 			var got []string
 			for _, s := range subjects {
-				got = append(got, strings.Replace(titled(s.profile.Protocol, s.profile.Role), " ", "/", 1))
+				got = append(got, strings.Replace(titleWithRole(s.profile.Protocol, s.profile.Role), " ", "/", 1))
 			}
 			if strings.Join(got, " ") != tt.want {
 				t.Errorf("%v, want %s", got, tt.want)
@@ -100,10 +100,10 @@ func TestAs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := as(p, "agent"); err != nil || p.URL != "" || !p.Dials() {
+	if err := setRole(p, "agent"); err != nil || p.URL != "" || !p.Dials() {
 		t.Errorf("as an agent: %q, %v", p.URL, err)
 	}
-	if err := as(p, "relay"); err != nil || p.URL != "http://127.0.0.1:{port}" || p.Dials() {
+	if err := setRole(p, "relay"); err != nil || p.URL != "http://127.0.0.1:{port}" || p.Dials() {
 		t.Errorf("as a relay: %q, %v", p.URL, err)
 	}
 }
@@ -129,7 +129,7 @@ func TestElsewhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		left, err := tagged(all, tt.expr)
+		left, err := dropUnselected(all, tt.expr)
 		var got []string
 		for _, s := range left {
 			got = append(got, s.profile.Role)

@@ -60,7 +60,7 @@ An interrupt (Ctrl-C) ends the run and writes the findings so far; a second one 
 			if o.differential {
 				return nil // compare counts them
 			}
-			return o.plain(args)
+			return o.takePlainArgs(args)
 		},
 		RunE: func(c *cobra.Command, args []string) (err error) {
 			if o.spoken, err = parseLang(o.lang); err != nil {
@@ -68,12 +68,12 @@ An interrupt (Ctrl-C) ends the run and writes the findings so far; a second one 
 			}
 			o.exploring = c.Flags().Changed("explore")
 			if o.differential {
-				return compare(c.Context(), o, args, s)
+				return compareTargets(c.Context(), o, args, s)
 			}
-			return run(c.Context(), o, s)
+			return judgeRepeatedly(c.Context(), o, s)
 		},
 	}
-	o.declare(c.Flags())
+	o.declareFlags(c.Flags())
 	return c
 }
 
@@ -98,38 +98,39 @@ func runExamples() string {
 	return strings.Join(lines, "\n")
 }
 
-// run judges the selected targets once, or again and again.
-func run(ctx context.Context, o runOptions, s *streams) error {
+// judgeRepeatedly judges the selected targets once, or again and again.
+func judgeRepeatedly(ctx context.Context, o runOptions, s *streams) error {
 	if o.watch {
-		return o.watching(ctx, s)
+		return o.watchAndRun(ctx, s)
 	}
-	return judge(ctx, o, s)
+	return judgeTargets(ctx, o, s)
 }
 
-// judge judges the selected targets, and writes the results, unless errChanged ends ctx.
-func judge(ctx context.Context, o runOptions, s *streams) error {
+// judgeTargets judges the selected targets, and writes the results, unless errChanged ends ctx.
+func judgeTargets(ctx context.Context, o runOptions, s *streams) error {
 	asked, err := parseFormats(o.format)
 	if err != nil {
 		return err
 	}
-	runs, left, err := o.runs()
+	runs, left, err := o.runnerOptions()
 	if err != nil {
 		return o.nothingSelected(err)
 	}
 	if o.deadline < 0 {
-		return flagged(&runner.UsageError{Msg: "--deadline must be more than 0"})
+		return nameFlag(&runner.UsageError{Msg: "--deadline must be more than 0"})
 	}
 	if err := o.checkWriteBaseline(); err != nil {
 		return err
 	}
 	total, err := runner.Count(runs...)
 	if err != nil {
-		return flagged(o.nothingSelected(err))
+		return nameFlag(o.nothingSelected(err))
 	}
 	if err := prepareOut(o.out); err != nil {
 		return err
 	}
-	f := follow(s.forPeople(asked), total, o.abouts(runs), look{color: !o.noColor, quiet: o.quiet, lang: o.spoken})
+	f := followRuns(s.forPeople(asked), total, o.describeRuns(runs),
+		look{color: !o.noColor, quiet: o.quiet, lang: o.spoken})
 	person := target.NewLines(s.In)
 	for i := range runs {
 		runs[i].Observer, runs[i].Person = f, person
@@ -139,7 +140,7 @@ func judge(ctx context.Context, o runOptions, s *streams) error {
 	defer cancel()
 	res, err := runner.RunAll(limited, runs...)
 	unhook()
-	f.stop()
+	f.removeLine()
 	if err != nil || context.Cause(ctx) == errChanged {
 		return err
 	}
@@ -149,7 +150,7 @@ func judge(ctx context.Context, o runOptions, s *streams) error {
 		res.Runs[i].Target.Version = o.targetVersion
 	}
 	diagnosis.Tell(res)
-	if err := errors.Join(o.write(asked, res, s), o.keepKnown(res, s)); err != nil {
+	if err := errors.Join(o.writeResults(asked, res, s), o.keepKnown(res, s)); err != nil {
 		return err
 	}
 	for _, text := range left {
@@ -163,9 +164,9 @@ func judge(ctx context.Context, o runOptions, s *streams) error {
 	return nil
 }
 
-// runs returns the runner's options for each target, and what is left out; the error says what is wrong with the
-// flags.
-func (o runOptions) runs() (runs []runner.Options, left []string, err error) {
+// runnerOptions returns the runner's options for each target, and what is left out; the error says what is wrong with
+// the flags.
+func (o runOptions) runnerOptions() (runs []runner.Options, left []string, err error) {
 	if err := errors.Join(o.checkExplore(), hasSuite(o.suite), o.knownIDs()); err != nil {
 		return nil, nil, err
 	}
@@ -174,14 +175,14 @@ func (o runOptions) runs() (runs []runner.Options, left []string, err error) {
 		err = o.link.applyAll(subjects)
 	}
 	if err == nil && !o.exploring && !o.cutPoints { // the selection may match only random sequences or cuts
-		subjects, err = tagged(subjects, o.tags)
+		subjects, err = dropUnselected(subjects, o.tags)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
 	named := o.target != "" || len(o.protocols) > 0
 	subjects, pages := o.withoutPages(subjects, named)
-	drivers, err := share(subjects, o.drivers)
+	drivers, err := shareDrivers(subjects, o.drivers)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -202,7 +203,7 @@ func (o runOptions) runs() (runs []runner.Options, left []string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	shard, failFast, err := o.part()
+	shard, failFast, err := o.shardToRun()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -212,18 +213,19 @@ func (o runOptions) runs() (runs []runner.Options, left []string, err error) {
 			Role:    sub.profile.Role,
 			Drivers: drivers[i], Tags: o.tags, Strict: o.strict, AllowIncomplete: o.allowIncomplete, Concurrency: o.concurrency,
 			Seed: o.seed, Explore: o.explore, CutPoints: o.cutPoints, Shard: shard, FailFast: failFast,
-			Baseline: o.baselineOf(baselines, sub.profile.Protocol), Out: o.out, Again: o.again(sub.profile.Protocol)})
+			Baseline: o.baselineOf(baselines, sub.profile.Protocol), Out: o.out,
+			Again: o.repeatCommand(sub.profile.Protocol)})
 	}
-	if err := o.misbehave(runs); err != nil {
+	if err := o.injectFaults(runs); err != nil {
 		return nil, nil, err
 	}
 	runs, left, err = leaveOut(runs, named, func(r runner.Options) error { return missingBrowser(r.Profile) },
 		func(r runner.Options) string { return r.Profile.Protocol })
-	return runs, slices.Concat(left, pages, untried(subjects, o.drivers)), err
+	return runs, slices.Concat(left, pages, describeUntried(subjects, o.drivers)), err
 }
 
-// part returns the shard that is run, and what ends the runs at their first failure; nil for nothing.
-func (o runOptions) part() (shard runner.Shard, failFast *runner.FailFast, err error) {
+// shardToRun returns the shard that is run, and what ends the runs at their first failure; nil for nothing.
+func (o runOptions) shardToRun() (shard runner.Shard, failFast *runner.FailFast, err error) {
 	if o.quiet && o.verbose {
 		return shard, nil, usagef("--quiet: --verbose asks for the opposite (leave one out)")
 	}
@@ -238,8 +240,8 @@ func (o runOptions) part() (shard runner.Shard, failFast *runner.FailFast, err e
 	return shard, failFast, nil
 }
 
-// misbehave puts gates with the faults of --faults in front of the targets.
-func (o runOptions) misbehave(runs []runner.Options) error {
+// injectFaults puts gates with the faults of --faults in front of the targets.
+func (o runOptions) injectFaults(runs []runner.Options) error {
 	if o.faults == "" {
 		return nil
 	}
@@ -263,7 +265,7 @@ func (o runOptions) misbehave(runs []runner.Options) error {
 		if r.Launcher == nil {
 			r.Launcher = target.NewLauncher(p)
 		}
-		r.Launcher, r.Faults = faultyLauncher{r.Launcher, p.TLSConfig(), f.x.Handle}, f.told
+		r.Launcher, r.Faults = faultyLauncher{r.Launcher, p.TLSConfig(), f.x.Handle}, f.toldEffects
 	}
 	return nil
 }
@@ -276,7 +278,8 @@ func (o runOptions) withoutPages(subjects []*subject, named bool) (kept []*subje
 		return subjects, nil
 	}
 	for _, s := range subjects {
-		if len(s.among(o.drivers)) == 0 && slices.Contains(s.profile.Drivers, browser.Name) && len(subjects) > 1 {
+		if len(s.driversAmong(o.drivers)) == 0 && slices.Contains(s.profile.Drivers, browser.Name) &&
+			len(subjects) > 1 {
 			left = append(left, fmt.Sprintf("%s was not run: a page is judged in a browser, and --driver %s was asked for",
 				s.profile.Protocol, strings.Join(o.drivers, ",")))
 			continue
@@ -299,24 +302,25 @@ func (o runOptions) checkExplore() error {
 	return nil
 }
 
-// abouts says for each run what is judged, and in which role if there are several.
-func (o runOptions) abouts(runs []runner.Options) []string {
+// describeRuns says for each run what is judged, and in which role if there are several.
+func (o runOptions) describeRuns(runs []runner.Options) []string {
 	var out []string
 	for _, r := range runs {
-		out = append(out, o.spoken.Say("%s against %s over %s", titled(r.Profile.Protocol, r.Profile.Role), r.Profile.Name,
+		out = append(out, o.spoken.Say("%s against %s over %s", titleWithRole(r.Profile.Protocol, r.Profile.Role),
+			r.Profile.Name,
 			strings.Join(r.Drivers, ", ")))
 	}
 	return out
 }
 
-// again returns the command line that repeats the run. The runner adds the role, if there are several, and a
+// repeatCommand returns the command line that repeats the run. The runner adds the role, if there are several, and a
 // failure's driver and tags.
-func (o runOptions) again(protocol string) string {
+func (o runOptions) repeatCommand(protocol string) string {
 	words := []string{program, "run", "--protocol", protocol}
 	if o.target != "" {
 		words = append(words, "--target", shellWord(o.target))
 	}
-	words = append(words, o.link.words()...)
+	words = append(words, o.link.givenFlags()...)
 	if o.exploring {
 		words = append(words, "--explore", strconv.Itoa(o.explore))
 	}
@@ -335,11 +339,11 @@ func (o runOptions) again(protocol string) string {
 	if o.seed != 0 {
 		words = append(words, "--seed", strconv.FormatInt(o.seed, 10))
 	}
-	return strings.Join(append(words, "--out", shellWord(beside(o.out))), " ")
+	return strings.Join(append(words, "--out", shellWord(repeatFolder(o.out))), " ")
 }
 
-// beside returns where a part of a run is repeated, so that its results do not replace those of the whole run.
-func beside(out string) string {
+// repeatFolder returns where a part of a run is repeated, so that its results do not replace those of the whole run.
+func repeatFolder(out string) string {
 	if out == "" || filepath.Base(out) == repeated {
 		return cmp.Or(out, repeated)
 	}
@@ -359,8 +363,8 @@ func shellWord(w string) string {
 	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 }
 
-// flagged names the flag at fault when a run is rejected.
-func flagged(err error) error {
+// nameFlag names the flag at fault when a run is rejected.
+func nameFlag(err error) error {
 	var usage *runner.UsageError
 	if errors.As(err, &usage) && strings.HasPrefix(usage.Msg, "tag expression") {
 		return fmt.Errorf("--tags: %w", err)

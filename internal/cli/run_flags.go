@@ -46,13 +46,13 @@ type runOptions struct {
 	deadline                  time.Duration
 }
 
-// declare defines the flags of a run.
-func (o *runOptions) declare(f *pflag.FlagSet) {
+// declareFlags defines the flags of a run.
+func (o *runOptions) declareFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.protocols, "protocol", nil,
 		"`PROTOCOL` to judge by; may be repeated (default that of the target; all without --target)")
 	f.StringVar(&o.target, "target", "",
 		"profile `FILE|URL` of the target, or the folder of a page (default the bundled targets)")
-	o.link.declare(f)
+	o.link.declareFlags(f)
 	f.StringVar(&o.targetVersion, "target-version", "",
 		"`VERSION` of the target, for the reports that compare versions")
 	f.StringSliceVar(&o.drivers, "driver", nil,
@@ -125,16 +125,17 @@ func prepareOut(dir string) error {
 	return nil
 }
 
-// write writes the results, and prints the report: on the console, or as JSON if only that is asked for. It prints the
-// report even if the files could not be written, as on a full disk.
-func (o runOptions) write(asked []string, r *reports.Results, s *streams) error {
+// writeResults writes the results, and prints the report: on the console, or as JSON if only that is asked for. It
+// prints the report even if the files could not be written, as on a full disk.
+func (o runOptions) writeResults(asked []string, r *reports.Results, s *streams) error {
 	unwritten := errors.Join(writeFiles(o.out, append([]string{jsonFormat}, asked...), r, o.out, o.spoken),
-		summarize(asked, r, o.spoken))
-	return errors.Join(o.print(asked, r, unwritten == nil, s.forPeople(asked), s), annotated(asked, r, s), unwritten)
+		appendSummary(asked, r, o.spoken))
+	return errors.Join(o.printReport(asked, r, unwritten == nil, s.forPeople(asked), s), printAnnotations(asked, r, s),
+		unwritten)
 }
 
-// print prints the report, or only the verdict if the report is in files. JSON goes to the raw streams, as it is.
-func (o runOptions) print(asked []string, r *reports.Results, written bool, s, raw *streams) error {
+// printReport prints the report, or only the verdict if the report is in files. JSON goes to the raw streams, as it is.
+func (o runOptions) printReport(asked []string, r *reports.Results, written bool, s, raw *streams) error {
 	if !written {
 		o.out = "" // there is nothing to refer to
 	}
@@ -173,7 +174,7 @@ func writeTogether(files ...newFile) (err error) {
 		}
 	}()
 	for _, f := range files {
-		name, err := stage(f)
+		name, err := stageFile(f)
 		if name != "" {
 			temps = append(temps, name)
 		}
@@ -189,8 +190,8 @@ func writeTogether(files ...newFile) (err error) {
 	return nil
 }
 
-// stage writes a file under a temporary name.
-func stage(f newFile) (name string, err error) {
+// stageFile writes a file under a temporary name.
+func stageFile(f newFile) (name string, err error) {
 	t, err := os.CreateTemp(filepath.Dir(f.path), "."+filepath.Base(f.path)+"-")
 	if err != nil {
 		return "", err

@@ -61,15 +61,15 @@ URL; connections and what happens on them are logged to stderr.
 			if len(args) == 0 {
 				return nil
 			}
-			mend := suggest(args[0], bundle.Protocols(), "see parley serve --help")
+			mend := suggestWord(args[0], bundle.Protocols(), "see parley serve --help")
 			return usagef("serve: unknown protocol %q%s", args[0], mend)
 		},
 	}
-	run := known.flags(c)
+	run := known.addFlags(c)
 	f := c.Flags()
 	f.StringVar(&protocol, "protocol", bundle[0].Protocol, "`PROTOCOL` to serve")
 	f.VisitAll(func(f *pflag.Flag) {
-		f.Hidden = f.Hidden || f.Name == "protocol" || f.Name == "role" || known.owns(f.Name)
+		f.Hidden = f.Hidden || f.Name == "protocol" || f.Name == "role" || known.ownsFlag(f.Name)
 	})
 	c.RunE = func(c *cobra.Command, _ []string) error { return run(c, protocol, s) }
 	for _, t := range bundle {
@@ -96,7 +96,7 @@ are logged to stderr.
 		Example: examplesOf(t),
 		Args:    noArgs,
 	}
-	run := offersOf(t).flags(c)
+	run := offersOf(t).addFlags(c)
 	c.RunE = func(c *cobra.Command, _ []string) error { return run(c, t.Protocol, s) }
 	return c
 }
@@ -147,10 +147,10 @@ func examplesOf(targets ...launch.Target) string {
 	return strings.Join(lines, "\n")
 }
 
-// serve serves until ctx ends, which is a regular end.
-func (one *offer) serve(ctx context.Context, o serveOptions, s *streams) error {
+// serveUntilDone serves until ctx ends, which is a regular end.
+func (one *offer) serveUntilDone(ctx context.Context, o serveOptions, s *streams) error {
 	speaks := one.serving.Speaks != nil && one.serving.Speaks()
-	certificate, err := o.check(one.role.Serve.NotServer, speaks)
+	certificate, err := o.checkFlags(one.role.Serve.NotServer, speaks)
 	if err != nil {
 		return err
 	}
@@ -167,30 +167,30 @@ func (one *offer) serve(ctx context.Context, o serveOptions, s *streams) error {
 	if err != nil {
 		return err
 	}
-	listener, err := listen("--addr", o.addr)
+	listener, err := listenAt("--addr", o.addr)
 	if err != nil {
 		return errors.Join(err, handler.Close(ctx))
 	}
 	scheme := "http"
 	if certificate != nil {
-		scheme, listener = "https", secured(listener, *certificate)
+		scheme, listener = "https", secureListener(listener, *certificate)
 	}
-	one.tell(s.Out, scheme, listener.Addr(), handler)
+	one.printAddress(s.Out, scheme, listener.Addr(), handler)
 	var inside http.Handler = handler
 	if !one.role.Serve.Page {
-		inside = one.welcome(scheme, listener.Addr(), o.token != "", handler)
+		inside = one.serveWelcome(scheme, listener.Addr(), o.token != "", handler)
 	}
-	inside = one.described(scheme, listener.Addr(), inside)
-	guarded := remember(o.token, listener.Addr(), certificate != nil, guard(o.token, inside))
+	inside = one.serveAsyncAPI(scheme, listener.Addr(), inside)
+	guarded := rememberToken(o.token, listener.Addr(), certificate != nil, requireToken(o.token, inside))
 	host, _, _ := net.SplitHostPort(o.addr)
-	door := web.Door{AnyName: o.token != "" || !loopback(host)}
-	server := door.Server(watch(log, one.role.Serve.Paths, guarded))
+	door := web.Door{AnyName: o.token != "" || !isLoopback(host)}
+	server := door.Server(logEnds(log, one.role.Serve.Paths, guarded))
 	server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelWarn)
 	return serveUntil(ctx, server, listener, handler)
 }
 
-// secured returns a TLS listener.
-func secured(l net.Listener, certificate tls.Certificate) net.Listener {
+// secureListener returns a TLS listener.
+func secureListener(l net.Listener, certificate tls.Certificate) net.Listener {
 	return tls.NewListener(l, &tls.Config{
 		Certificates: []tls.Certificate{certificate},
 		MinVersion:   tls.VersionTLS12,
@@ -198,8 +198,8 @@ func secured(l net.Listener, certificate tls.Certificate) net.Listener {
 	})
 }
 
-// tell prints the server's address and the messages of the handler.
-func (one *offer) tell(w io.Writer, scheme string, at net.Addr, handler launch.Handler) {
+// printAddress prints the server's address and the messages of the handler.
+func (one *offer) printAddress(w io.Writer, scheme string, at net.Addr, handler launch.Handler) {
 	fmt.Fprintf(w, "%s://%s\n", scheme, at)
 	for _, e := range one.role.Serve.Announce {
 		url := fmt.Sprintf("%s://%s%s", scheme, at, e.Path)
@@ -215,9 +215,9 @@ func (one *offer) tell(w io.Writer, scheme string, at net.Addr, handler launch.H
 	}
 }
 
-// check validates the flags of servers, and loads the certificate; nil without one. notServer says why the role is not
-// a server, if so; speaks: the offer uses stdin and stdout.
-func (o *serveOptions) check(notServer string, speaks bool) (*tls.Certificate, error) {
+// checkFlags validates the flags of servers, and loads the certificate; nil without one. notServer says why the role is
+// not a server, if so; speaks: the offer uses stdin and stdout.
+func (o *serveOptions) checkFlags(notServer string, speaks bool) (*tls.Certificate, error) {
 	switch {
 	case speaks:
 		return nil, o.checkDoors("and with --stdio there is no listener (leave it out)", o.listening)
@@ -234,7 +234,7 @@ func (o *serveOptions) check(notServer string, speaks bool) (*tls.Certificate, e
 		return nil, usagef("--tls-key: there is no --tls-cert")
 	case withTLS && o.key == "":
 		return nil, usagef("--tls-cert: there is no --tls-key")
-	case !loopback(host) && !o.insecure && (o.token == "" || !withTLS):
+	case !isLoopback(host) && !o.insecure && (o.token == "" || !withTLS):
 		const mend = "give --token, --tls-cert and --tls-key, or give --insecure"
 		return nil, usagef("--addr %s: other machines could reach it (%s)", o.addr, mend)
 	case !withTLS:
@@ -263,9 +263,9 @@ func (o *serveOptions) checkDoors(why string, listening bool) error {
 	return nil
 }
 
-// loopback reports whether a host is reachable from this machine only. The empty host means every address of the
+// isLoopback reports whether a host is reachable from this machine only. The empty host means every address of the
 // machine.
-func loopback(host string) bool {
+func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
@@ -293,11 +293,11 @@ func serveUntil(ctx context.Context, server *http.Server, l net.Listener, handle
 	return err
 }
 
-// remember admits a page that was opened with ?token=, although the files it loads and its WebSocket carry no token.
-// A client that has shown the token gets a cookie that replaces it until the server ends. The cookie is not a copy of
-// the token, since servers on other ports of the same machine see it too. With the cookie, a browser may call from
-// the server's own origin, whatever its name. Without a token, remember does nothing.
-func remember(token string, at net.Addr, secure bool, next http.Handler) http.Handler {
+// rememberToken admits a page that was opened with ?token=, although the files it loads and its WebSocket carry no
+// token. A client that has shown the token gets a cookie that replaces it until the server ends. The cookie is not a
+// copy of the token, since servers on other ports of the same machine see it too. With the cookie, a browser may call
+// from the server's own origin, whatever its name. Without a token, remember does nothing.
+func rememberToken(token string, at net.Addr, secure bool, next http.Handler) http.Handler {
 	if token == "" {
 		return next
 	}
@@ -306,16 +306,16 @@ func remember(token string, at net.Addr, secure bool, next http.Handler) http.Ha
 		name += "-" + port
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		shown := carried(r)
+		shown := requestToken(r)
 		if shown == "" {
-			if c, err := r.Cookie(name); err == nil && same(c.Value, value) {
+			if c, err := r.Cookie(name); err == nil && equalSecrets(c.Value, value) {
 				r = r.Clone(r.Context())
 				r.Header.Set("Authorization", "Bearer "+token)
 				if from, err := url.Parse(r.Header.Get("Origin")); err == nil && from.Host == r.Host {
 					r.Header.Del("Origin")
 				}
 			}
-		} else if r.URL.Path == "/" && same(shown, token) {
+		} else if r.URL.Path == "/" && equalSecrets(shown, token) {
 			http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: "/", HttpOnly: true, Secure: secure,
 				SameSite: http.SameSiteStrictMode})
 		}
@@ -323,16 +323,16 @@ func remember(token string, at net.Addr, secure bool, next http.Handler) http.Ha
 	})
 }
 
-// same compares secrets in constant time.
-func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+// equalSecrets compares secrets in constant time.
+func equalSecrets(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
 // asyncAPI is where a server describes its messages. No bundled server has anything else there.
 var asyncAPI = launch.Endpoint{Method: http.MethodGet, Path: "/asyncapi.json",
 	About: "its messages, as an AsyncAPI document"}
 
-// described answers GET /asyncapi.json with the AsyncAPI document of the protocol, at the address that the client used;
-// next handles everything else, and that as well if the protocol has no document.
-func (one *offer) described(scheme string, at net.Addr, next http.Handler) http.Handler {
+// serveAsyncAPI answers GET /asyncapi.json with the AsyncAPI document of the protocol, at the address that the client
+// used; next handles everything else, and that as well if the protocol has no document.
+func (one *offer) serveAsyncAPI(scheme string, at net.Addr, next http.Handler) http.Handler {
 	if messages.AsyncAPI(one.protocol, at.String(), false) == nil {
 		return next
 	}
@@ -352,8 +352,8 @@ func (one *offer) described(scheme string, at net.Addr, next http.Handler) http.
 	})
 }
 
-// watch logs the end of the connections at the given paths.
-func watch(log *slog.Logger, sockets []string, next http.Handler) http.Handler {
+// logEnds logs the end of the connections at the given paths.
+func logEnds(log *slog.Logger, sockets []string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		next.ServeHTTP(w, r)
@@ -364,8 +364,8 @@ func watch(log *slog.Logger, sockets []string, next http.Handler) http.Handler {
 	})
 }
 
-// guard rejects requests without the token. It admits CORS preflights of browsers, which cannot carry one.
-func guard(token string, next http.Handler) http.Handler {
+// requireToken rejects requests without the token. It admits CORS preflights of browsers, which cannot carry one.
+func requireToken(token string, next http.Handler) http.Handler {
 	return guardWith(token, next, func(w http.ResponseWriter, text string) {
 		http.Error(w, text, http.StatusUnauthorized)
 	})
@@ -380,7 +380,7 @@ func guardWith(token string, next http.Handler, refuse func(w http.ResponseWrite
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		preflight := r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != ""
 		// Comparing digests keeps the timing from revealing the length too.
-		got := sha256.Sum256([]byte(carried(r)))
+		got := sha256.Sum256([]byte(requestToken(r)))
 		if !preflight && subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			w.Header().Set("Access-Control-Allow-Origin", "*") // any page may learn that it needs a token, but nothing else
@@ -391,8 +391,8 @@ func guardWith(token string, next http.Handler, refuse func(w http.ResponseWrite
 	})
 }
 
-// carried returns the token of a request.
-func carried(r *http.Request) string {
+// requestToken returns the token of a request.
+func requestToken(r *http.Request) string {
 	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
 	if ok && strings.EqualFold(scheme, "Bearer") {
 		return strings.TrimSpace(token)

@@ -27,7 +27,7 @@ func TestServedPage(t *testing.T) {
 	ended := make(chan error, 1)
 	one := serving(t, "agent-client", "")
 	o := serveOptions{addr: "127.0.0.1:0", token: "s3cret"}
-	go func() { ended <- one.serve(ctx, o, &streams{Out: stdout, Err: io.Discard}) }()
+	go func() { ended <- one.serveUntilDone(ctx, o, &streams{Out: stdout, Err: io.Discard}) }()
 	lines := bufio.NewReader(out)
 	url, err := lines.ReadString('\n')
 	if err != nil {

@@ -137,7 +137,7 @@ func TestBookingPage(t *testing.T) {
 		document.getElementById("empty").hidden; }).observe(document.body, {subtree: true, attributes: true})`)
 	var said bytes.Buffer
 	s := &streams{In: strings.NewReader(""), Out: &said, Err: io.Discard}
-	if code := parley(shellWords(command)[1:], s); code != 0 {
+	if code := runParley(shellWords(command)[1:], s); code != 0 {
 		t.Fatalf("exit %d: %s", code, &said)
 	}
 	v.wait(`window.spoke`)

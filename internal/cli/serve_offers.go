@@ -49,14 +49,14 @@ func offersOf(targets ...launch.Target) offers {
 	return out
 }
 
-// flags adds the flags of all offers and of servers in general to a command. The returned function serves the chosen
+// addFlags adds the flags of all offers and of servers in general to a command. The returned function serves the chosen
 // offer.
-func (os offers) flags(c *cobra.Command) func(c *cobra.Command, protocol string, s *streams) error {
+func (os offers) addFlags(c *cobra.Command) func(c *cobra.Command, protocol string, s *streams) error {
 	var o serveOptions
 	var role string
 	f := c.Flags()
 	f.StringVar(&o.addr, "addr", "127.0.0.1:8124", "`ADDRESS` to listen on; port 0 takes a free one")
-	if roles := os.roles(); len(roles) > 1 {
+	if roles := os.offeredRoles(); len(roles) > 1 {
 		f.StringVar(&role, "role", "", "`ROLE` to serve in: "+words.Either(roles)+" (default "+roles[0]+")")
 	}
 	for _, one := range os {
@@ -74,30 +74,31 @@ func (os offers) flags(c *cobra.Command) func(c *cobra.Command, protocol string,
 	f.BoolVar(&o.insecure, "insecure", false, "let other machines in without --token or TLS")
 	return func(c *cobra.Command, protocol string, s *streams) error {
 		o.listening = c.Flags().Changed("addr")
-		one, err := os.choose(protocol, role, c.Flags())
+		one, err := os.chooseOffer(protocol, role, c.Flags())
 		if err != nil {
 			return err
 		}
-		return one.serve(c.Context(), o, s)
+		return one.serveUntilDone(c.Context(), o, s)
 	}
 }
 
-// roles returns the roles of the offers without repetition; none for a single protocol without roles.
-func (os offers) roles() []string {
+// offeredRoles returns the roles of the offers without repetition; none for a single protocol without roles.
+func (os offers) offeredRoles() []string {
 	var all []string
 	for _, one := range os {
 		all = append(all, one.role.Name)
 	}
-	return unique(all)
+	return withoutDuplicates(all)
 }
 
-// owns reports whether a flag belongs to an offer.
-func (os offers) owns(flag string) bool {
+// ownsFlag reports whether a flag belongs to an offer.
+func (os offers) ownsFlag(flag string) bool {
 	return slices.ContainsFunc(os, func(one *offer) bool { return one.flags.Lookup(flag) != nil })
 }
 
-// choose returns the offer of a protocol in a role, with the given flags applied. It rejects flags of other offers.
-func (os offers) choose(protocol, role string, f *pflag.FlagSet) (*offer, error) {
+// chooseOffer returns the offer of a protocol in a role, with the given flags applied. It rejects flags of other
+// offers.
+func (os offers) chooseOffer(protocol, role string, f *pflag.FlagSet) (*offer, error) {
 	if err := knownProtocols([]string{protocol}); err != nil {
 		return nil, err
 	}
@@ -107,7 +108,7 @@ func (os offers) choose(protocol, role string, f *pflag.FlagSet) (*offer, error)
 	mine := slices.DeleteFunc(slices.Clone(os), func(one *offer) bool { return one.protocol != protocol })
 	var foreign error
 	f.Visit(func(given *pflag.Flag) {
-		if foreign == nil && os.owns(given.Name) && !mine.owns(given.Name) {
+		if foreign == nil && os.ownsFlag(given.Name) && !mine.ownsFlag(given.Name) {
 			i := slices.IndexFunc(os, func(one *offer) bool { return one.flags.Lookup(given.Name) != nil })
 			foreign = usagef("--%s: applies to %s, but this is the server of %s (give --protocol %[2]s, or leave it out)",
 				given.Name, os[i].protocol, protocol)
@@ -116,7 +117,7 @@ func (os offers) choose(protocol, role string, f *pflag.FlagSet) (*offer, error)
 	if foreign != nil {
 		return nil, foreign
 	}
-	role, err := oneRole(protocol, given(role))
+	role, err := oneRole(protocol, givenList(role))
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +135,7 @@ func (os offers) inRole(role string, f *pflag.FlagSet) (*offer, error) {
 		case failed != nil:
 		case own != nil && own != given: // another offer has a flag of the same name
 			failed = own.Value.Set(given.Value.String())
-		case own == nil && os.owns(given.Name):
+		case own == nil && os.ownsFlag(given.Name):
 			i := slices.IndexFunc(os, func(one *offer) bool { return one.flags.Lookup(given.Name) != nil })
 			failed = usagef("--%s: applies to the role %s, but this is the role %s (give --role %[2]s, or leave it out)",
 				given.Name, os[i].role.Name, role)
@@ -177,10 +178,10 @@ type greetedCommand struct{ About, Line string }
 // plainHost is a host that can appear unquoted in a command line.
 var plainHost = regexp.MustCompile(`\A[A-Za-z0-9.:\[\]-]+\z`)
 
-// welcome answers GET / with a description of the server, as HTML for browsers and as plain text for others; next
+// serveWelcome answers GET / with a description of the server, as HTML for browsers and as plain text for others; next
 // handles everything else.
 // at is the address of the server for clients without a usable Host header.
-func (one *offer) welcome(scheme string, at net.Addr, token bool, next http.Handler) http.Handler {
+func (one *offer) serveWelcome(scheme string, at net.Addr, token bool, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/" || r.Method != http.MethodGet && r.Method != http.MethodHead {
 			next.ServeHTTP(w, r)
@@ -190,7 +191,7 @@ func (one *offer) welcome(scheme string, at net.Addr, token bool, next http.Hand
 		if !plainHost.MatchString(host) {
 			host = at.String()
 		}
-		g := one.greet(scheme, host, token)
+		g := one.newGreeting(scheme, host, token)
 		var body bytes.Buffer
 		h := w.Header()
 		h.Set("X-Content-Type-Options", "nosniff")
@@ -206,7 +207,7 @@ func (one *offer) welcome(scheme string, at net.Addr, token bool, next http.Hand
 			}
 		} else {
 			h.Set("Content-Type", "text/plain; charset=utf-8")
-			body.WriteString(g.text())
+			body.WriteString(g.terminalText())
 		}
 		_, _ = w.Write(body.Bytes()) // a client that has gone misses it
 	})
@@ -217,8 +218,8 @@ func wantsHTML(r *http.Request) bool {
 	return strings.Contains(strings.ToLower(strings.Join(r.Header.Values("Accept"), ",")), "text/html")
 }
 
-// greet describes the server at a host.
-func (one *offer) greet(scheme, host string, token bool) greeting {
+// newGreeting describes the server at a host.
+func (one *offer) newGreeting(scheme, host string, token bool) greeting {
 	s := one.role.Serve
 	g := greeting{Title: "Parley: " + one.protocol, About: s.About, Token: token, First: s.First,
 		Style: template.CSS(welcomeStyle)}
@@ -238,12 +239,12 @@ func (one *offer) greet(scheme, host string, token bool) greeting {
 		}
 		g.Endpoints = append(g.Endpoints, out)
 	}
-	g.Commands = one.commands(base, token)
+	g.Commands = one.exampleCommands(base, token)
 	return g
 }
 
-// commands are three command lines to try with the server at a URL.
-func (one *offer) commands(base string, token bool) []greetedCommand {
+// exampleCommands are three command lines to try with the server at a URL.
+func (one *offer) exampleCommands(base string, token bool) []greetedCommand {
 	fetch := greetedCommand{"Check that it is running", "curl " + base + launch.Health.Path}
 	for _, e := range one.role.Serve.Endpoints {
 		if e.Method == launch.Stream {
@@ -272,8 +273,8 @@ func (one *offer) commands(base string, token bool) []greetedCommand {
 	}
 }
 
-// text is the greeting for a terminal.
-func (g greeting) text() string {
+// terminalText is the greeting for a terminal.
+func (g greeting) terminalText() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n%s\n", g.Title, g.About)
 	if g.Token {

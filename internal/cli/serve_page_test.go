@@ -14,7 +14,7 @@ import (
 func TestRemember(t *testing.T) {
 	var seen *http.Request
 	at := &net.TCPAddr{Port: 8443}
-	srv := httptest.NewServer(remember("s3cret", at, false, guard("s3cret",
+	srv := httptest.NewServer(rememberToken("s3cret", at, false, requireToken("s3cret",
 		http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen = r }))))
 	defer srv.Close()
 	jar, err := cookiejar.New(nil)
@@ -73,7 +73,7 @@ func TestRemember(t *testing.T) {
 	}
 	next := http.NotFoundHandler()
 	if w := httptest.NewRecorder(); true {
-		remember("", at, false, next).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/?token=", nil))
+		rememberToken("", at, false, next).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/?token=", nil))
 		if len(w.Result().Cookies()) > 0 {
 			t.Error("there is something to remember without a token")
 		}

@@ -179,7 +179,7 @@ func testServe(t *testing.T, protocol, role string, connect func(*testing.T, *ht
 	ended := make(chan error, 1)
 	one := serving(t, protocol, role)
 	o := serveOptions{addr: "127.0.0.1:0", token: "s3cret", cert: cert, key: key}
-	go func() { ended <- one.serve(ctx, o, &streams{Out: stdout, Err: io.Discard}) }()
+	go func() { ended <- one.serveUntilDone(ctx, o, &streams{Out: stdout, Err: io.Discard}) }()
 	told := bufio.NewReader(out)
 	url, err := told.ReadString('\n')
 	if err != nil {
@@ -212,7 +212,7 @@ func testServe(t *testing.T, protocol, role string, connect func(*testing.T, *ht
 
 func TestGuard(t *testing.T) {
 	var seen *http.Request
-	h := guard("s3cret", http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen = r }))
+	h := requireToken("s3cret", http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen = r }))
 	for _, tt := range []struct {
 		name, url, auth string
 		method          string
@@ -257,7 +257,7 @@ func TestLoopback(t *testing.T) {
 		"127.0.0.1": true, "127.3.2.1": true, "::1": true, "localhost": true,
 		"": false, "0.0.0.0": false, "::": false, "192.168.1.2": false, "example.org": false, "localhost.example.org": false,
 	} {
-		if got := loopback(host); got != want {
+		if got := isLoopback(host); got != want {
 			t.Errorf("loopback(%q) = %v", host, got)
 		}
 	}
@@ -272,7 +272,9 @@ func TestServeStdio(t *testing.T) {
 	out, stdout := io.Pipe()
 	ended := make(chan error, 1)
 	one := serving(t, "session-runtime", "", "--stdio")
-	go func() { ended <- one.serve(ctx, serveOptions{}, &streams{In: in, Out: stdout, Err: io.Discard}) }()
+	go func() {
+		ended <- one.serveUntilDone(ctx, serveOptions{}, &streams{In: in, Out: stdout, Err: io.Discard})
+	}()
 	if _, err := io.WriteString(stdin, `{"parley":"setup","session_id":"s","agents":["a"]}`+"\n"); err != nil {
 		t.Fatal(err)
 	}

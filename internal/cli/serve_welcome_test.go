@@ -26,7 +26,7 @@ func served(t *testing.T, one *offer, o serveOptions) string {
 	out, stdout := io.Pipe()
 	ended := make(chan error, 1)
 	o.addr = "127.0.0.1:0"
-	go func() { ended <- one.serve(ctx, o, &streams{Out: stdout, Err: io.Discard}) }()
+	go func() { ended <- one.serveUntilDone(ctx, o, &streams{Out: stdout, Err: io.Discard}) }()
 	told := bufio.NewReader(out)
 	url, err := told.ReadString('\n')
 	if err != nil {
@@ -111,7 +111,7 @@ func TestWelcome(t *testing.T) {
 			if one.protocol == "session-runtime" {
 				first(t, c, url, one.role.Serve.First)
 			}
-			g := one.greet("http", strings.TrimPrefix(url, "http://"), false)
+			g := one.newGreeting("http", strings.TrimPrefix(url, "http://"), false)
 			if code := accepted(t, g.Commands[1].Line, t.TempDir()); code != 0 {
 				t.Errorf("%s: exit %d", g.Commands[1].Line, code)
 			}
@@ -182,7 +182,7 @@ func accepted(t *testing.T, line, dir string) int {
 	t.Helper()
 	t.Chdir(dir)
 	var said strings.Builder
-	code := parley(shellWords(line)[1:], &streams{In: strings.NewReader(""), Out: &said, Err: &said})
+	code := runParley(shellWords(line)[1:], &streams{In: strings.NewReader(""), Out: &said, Err: &said})
 	if code != 0 {
 		t.Log(said.String())
 	}
@@ -236,7 +236,7 @@ func TestWelcomeWithToken(t *testing.T) {
 				}
 			}
 			t.Setenv("TOKEN", "s3cret")
-			g, dir := one.greet("http", strings.TrimPrefix(url, "http://"), true), t.TempDir()
+			g, dir := one.newGreeting("http", strings.TrimPrefix(url, "http://"), true), t.TempDir()
 			write, line, _ := strings.Cut(g.Commands[1].Line, " && ")
 			shell := exec.CommandContext(t.Context(), "sh", "-c", write)
 			shell.Dir = dir

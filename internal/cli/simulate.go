@@ -71,7 +71,7 @@ Exit codes: 0 interrupted · 2 wrong usage · 3 the address, the target or the p
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.listening = c.Flags().Changed("addr")
-			return o.simulate(c.Context(), s)
+			return o.runSimulate(c.Context(), s)
 		},
 	}
 	f := c.Flags()
@@ -98,25 +98,25 @@ Exit codes: 0 interrupted · 2 wrong usage · 3 the address, the target or the p
 	return c
 }
 
-// simulate serves the console until ctx ends.
-func (o simulateOptions) simulate(ctx context.Context, s *streams) error {
-	certificate, err := o.vet(s)
+// runSimulate serves the console until ctx ends.
+func (o simulateOptions) runSimulate(ctx context.Context, s *streams) error {
+	certificate, err := o.vetFlags(s)
 	if err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	offers := o.console()
+	offers := o.consoleOptions()
 	offers.Warn = func(text string) { fmt.Fprintf(s.Err, "%s: %s\n", program, text) }
 	c, err := console.New(offers)
 	if err != nil {
 		return err
 	}
-	page, served, err := o.raise(ctx, c, certificate, s)
+	page, served, err := o.serveConsole(ctx, c, certificate, s)
 	if err != nil {
 		return err
 	}
-	at, err := o.begin(ctx, c, s)
+	at, err := o.beginSessions(ctx, c, s)
 	if err != nil {
 		stop()
 		<-served
@@ -132,12 +132,12 @@ func (o simulateOptions) simulate(ctx context.Context, s *streams) error {
 		}
 	}
 	err = <-served
-	o.report(c, s)
+	o.reportPlays(c, s)
 	return err
 }
 
-// report says at the end what the plays have found, and what their faults have done.
-func (o simulateOptions) report(c *console.Console, s *streams) {
+// reportPlays says at the end what the plays have found, and what their faults have done.
+func (o simulateOptions) reportPlays(c *console.Console, s *streams) {
 	for _, p := range c.Plays() {
 		file := "faults"
 		if p.Session.As == o.play.As && o.faults != "" {
@@ -157,29 +157,30 @@ func (o simulateOptions) report(c *console.Console, s *streams) {
 	}
 }
 
-// raise serves a console until ctx ends. It returns the URL of its page, and a channel that gets the error of serving,
-// once all sessions have ended. If it cannot, it ends the sessions.
-func (o simulateOptions) raise(ctx context.Context, c *console.Console, certificate *tls.Certificate,
+// serveConsole serves a console until ctx ends. It returns the URL of its page, and a channel that gets the error of
+// serving, once all sessions have ended. If it cannot, it ends the sessions.
+func (o simulateOptions) serveConsole(ctx context.Context, c *console.Console, certificate *tls.Certificate,
 	s *streams) (page string, served <-chan error, err error) {
-	listener, err := listen("--addr", o.addr)
+	listener, err := listenAt("--addr", o.addr)
 	if err != nil {
 		c.Close()
 		return "", nil, err
 	}
 	page = "http://" + listener.Addr().String()
 	if certificate != nil {
-		page, listener = "https://"+listener.Addr().String(), secured(listener, *certificate)
+		page, listener = "https://"+listener.Addr().String(), secureListener(listener, *certificate)
 	}
 	log := slog.New(slog.NewTextHandler(s.Err, nil))
-	server := &http.Server{Handler: o.door(c, listener.Addr(), certificate != nil), ReadHeaderTimeout: 10 * time.Second,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
+	server := &http.Server{Handler: o.requireToken(c, listener.Addr(), certificate != nil),
+		ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
 	over := make(chan error, 1)
 	go func() { over <- serveUntil(ctx, server, listener, launched{c}) }()
 	return page, over, nil
 }
 
-// vet checks the flags, and loads the certificate; nil without one.
-func (o *simulateOptions) vet(s *streams) (*tls.Certificate, error) {
+// vetFlags checks the flags, and loads the certificate; nil without one.
+func (o *simulateOptions) vetFlags(s *streams) (*tls.Certificate, error) {
 	if o.play.As == "" {
 		for _, f := range []struct{ name, value string }{{"--mind", o.play.Mind}, {"--mutant", o.play.Mutant},
 			{"--script", o.play.Script}, {"--listen", o.play.Listen}, {"--connect", o.play.Connect},
@@ -189,7 +190,7 @@ func (o *simulateOptions) vet(s *streams) (*tls.Certificate, error) {
 			}
 		}
 	}
-	if err := knownProtocols(given(o.protocol)); err != nil {
+	if err := knownProtocols(givenList(o.protocol)); err != nil {
 		return nil, err
 	}
 	if o.play.Protocol = o.protocol; o.play.As != "" && o.protocol == "" {
@@ -202,11 +203,11 @@ func (o *simulateOptions) vet(s *streams) (*tls.Certificate, error) {
 		switch {
 		case err != nil:
 			return nil, usagef("--listen: %v (write it like 127.0.0.1:9000)", err)
-		case !loopback(host) && !o.insecure:
+		case !isLoopback(host) && !o.insecure:
 			return nil, usagef("--listen %s: other machines could reach it (give --insecure if they may)", o.play.Listen)
 		}
 	}
-	return o.check("", false)
+	return o.checkFlags("", false)
 }
 
 // maxScript is the size of the largest script that is read.
@@ -259,11 +260,11 @@ func isScriptFile(name string) bool {
 	return err == nil && !info.IsDir()
 }
 
-// begin begins the sessions that the flags ask for, and returns where the party is reached; "" for none.
-func (o simulateOptions) begin(ctx context.Context, c *console.Console, s *streams) (at string, err error) {
+// beginSessions begins the sessions that the flags ask for, and returns where the party is reached; "" for none.
+func (o simulateOptions) beginSessions(ctx context.Context, c *console.Console, s *streams) (at string, err error) {
 	if o.target != "" || o.protocol != "" && o.play.As == "" {
 		if _, err := c.OpenTest(ctx, console.TestOptions{Protocol: o.protocol, Target: o.target}); err != nil {
-			return "", began(ctx, err, s)
+			return "", sessionError(ctx, err, s)
 		}
 	}
 	if o.play.As == "" {
@@ -271,14 +272,14 @@ func (o simulateOptions) begin(ctx context.Context, c *console.Console, s *strea
 	}
 	play, err := c.OpenPlay(ctx, o.play)
 	if err != nil {
-		return "", began(ctx, err, s)
+		return "", sessionError(ctx, err, s)
 	}
-	fmt.Fprintf(s.Err, "%s: %s\n", program, judging(play, o.play.To != ""))
+	fmt.Fprintf(s.Err, "%s: %s\n", program, describeJudges(play, o.play.To != ""))
 	return play.URL, nil
 }
 
-// judging says by what the program of a play is judged, and with between the server behind it.
-func judging(play console.Session, between bool) string {
+// describeJudges says by what the program of a play is judged, and with between the server behind it.
+func describeJudges(play console.Session, between bool) string {
 	switch {
 	case play.Unjudged != "":
 		return "your program is not judged: " + play.Unjudged
@@ -289,8 +290,8 @@ func judging(play console.Session, between bool) string {
 	return fmt.Sprintf("your program is judged as %s by what it sends, on %d clauses", play.Role, play.Judges)
 }
 
-// began gives the error of a session that could not begin its exit code.
-func began(ctx context.Context, err error, s *streams) error {
+// sessionError gives the error of a session that could not begin its exit code.
+func sessionError(ctx context.Context, err error, s *streams) error {
 	var usage *runner.UsageError
 	if known := exitCode(err); errors.As(err, &usage) || ctx.Err() != nil || known != verdict.ExitHarness {
 		return err
@@ -302,14 +303,14 @@ func began(ctx context.Context, err error, s *streams) error {
 	return exitError{verdict.ExitUnreachable}
 }
 
-// door lets in who has the token, if there is one.
-func (o simulateOptions) door(c *console.Console, at net.Addr, secure bool) http.Handler {
+// requireToken lets in who has the token, if there is one.
+func (o simulateOptions) requireToken(c *console.Console, at net.Addr, secure bool) http.Handler {
 	refuse := func(w http.ResponseWriter, text string) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusUnauthorized)
 		_ = json.NewEncoder(w).Encode(map[string]string{"error": text})
 	}
-	return remember(o.token, at, secure, guardWith(o.token, c, refuse))
+	return rememberToken(o.token, at, secure, guardWith(o.token, c, refuse))
 }
 
 // launched is a console as serveUntil ends it.
@@ -349,11 +350,11 @@ func openPage(page, token string) error {
 	return nil
 }
 
-// names returns the names by which a server at an address may be called: that of the address and, if other machines
-// reach it, that of this one.
-func names(addr string) []string {
+// serverNames returns the names by which a server at an address may be called: that of the address and, if other
+// machines reach it, that of this one.
+func serverNames(addr string) []string {
 	host, _, err := net.SplitHostPort(addr)
-	if err != nil || loopback(host) {
+	if err != nil || isLoopback(host) {
 		return nil
 	}
 	own, err := os.Hostname()

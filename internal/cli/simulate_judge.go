@@ -41,16 +41,16 @@ func namesAt(kind target.Kind, url string) *target.Profile {
 	return p
 }
 
-// roles returns the roles that are judged on one side.
-func (b *between) roles(side proxy.Side) []proxy.Role {
+// judgedRoles returns the roles that are judged on one side.
+func (b *between) judgedRoles(side proxy.Side) []proxy.Role {
 	return slices.DeleteFunc(slices.Clone(b.o.Roles), func(r proxy.Role) bool { return r.Side != side })
 }
 
-// play opens the proxies, and a play between them, which the options describe apart from who answers.
-func (b *between) play(ctx context.Context, c counterpart.Options) (console.Player, error) {
+// openPlay opens the proxies, and a play between them, which the options describe apart from who answers.
+func (b *between) openPlay(ctx context.Context, c counterpart.Options) (console.Player, error) {
 	b.changed = make(chan struct{})
 	var err error
-	if b.back, err = proxy.Open(b.behind()); err != nil {
+	if b.back, err = proxy.Open(b.serverSideOptions()); err != nil {
 		return nil, err
 	}
 	c.Between, c.Listen = true, ""
@@ -63,17 +63,17 @@ func (b *between) play(ctx context.Context, c counterpart.Options) (console.Play
 	if b.p, err = openPlay(ctx, c); err != nil {
 		return nil, errors.Join(err, b.back.Close())
 	}
-	if b.front, err = proxy.Open(b.before()); err != nil {
+	if b.front, err = proxy.Open(b.programSideOptions()); err != nil {
 		b.p.Close()
 		return nil, errors.Join(err, b.back.Close())
 	}
 	return &judgedPlay{b.p, b}, nil
 }
 
-// side returns the options of the proxy that judges a side.
-func (b *between) side(side proxy.Side) proxy.Options {
+// sideOptions returns the options of the proxy that judges a side.
+func (b *between) sideOptions(side proxy.Side) proxy.Options {
 	o := b.o
-	o.Roles = b.roles(side)
+	o.Roles = b.judgedRoles(side)
 	o.Found = func(f proxy.Found) {
 		if b.o.Found != nil {
 			b.o.Found(f)
@@ -98,9 +98,10 @@ func (b *between) side(side proxy.Side) proxy.Options {
 	return o
 }
 
-// behind are the options of the proxy next to the server. It records what passes, unless only the program is judged.
-func (b *between) behind() proxy.Options {
-	o := b.side(proxy.Server)
+// serverSideOptions are the options of the proxy next to the server. It records what passes, unless only the program is
+// judged.
+func (b *between) serverSideOptions() proxy.Options {
+	o := b.sideOptions(proxy.Server)
 	o.Listen, o.TLS, o.Token, o.Event = "", nil, "", nil
 	if len(o.Roles) == 0 && len(b.o.Roles) > 0 {
 		o.Record = nil
@@ -108,25 +109,25 @@ func (b *between) behind() proxy.Options {
 	return o
 }
 
-// before are the options of the proxy next to the program.
-func (b *between) before() proxy.Options {
-	o := b.side(proxy.Client)
+// programSideOptions are the options of the proxy next to the program.
+func (b *between) programSideOptions() proxy.Options {
+	o := b.sideOptions(proxy.Client)
 	o.To, o.ToTLS, o.Header = b.p.URL(), nil, nil
-	if b.behind().Record != nil {
+	if b.serverSideOptions().Record != nil {
 		o.Record = nil
 	}
 	return o
 }
 
-// close ends all connections, and judges what is not judged yet.
-func (b *between) close() error {
+// closeAll ends all connections, and judges what is not judged yet.
+func (b *between) closeAll() error {
 	err := b.front.Close()
 	b.p.Close()
 	return errors.Join(err, b.back.Close())
 }
 
-// stats count what has passed.
-func (b *between) stats() proxy.Stats {
+// countPassed count what has passed.
+func (b *between) countPassed() proxy.Stats {
 	out, behind := b.front.Stats(), b.back.Stats()
 	out.Broken += behind.Broken
 	out.Unjudged += behind.Unjudged
@@ -163,7 +164,7 @@ func (p *judgedPlay) Unjudged() string {
 }
 
 // Close implements console.Player.
-func (p *judgedPlay) Close() { _ = p.b.close() } // what is lost is a live finding
+func (p *judgedPlay) Close() { _ = p.b.closeAll() } // what is lost is a live finding
 
 // bothSides is the judge of a play between two proxies.
 type bothSides struct {

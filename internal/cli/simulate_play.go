@@ -68,7 +68,7 @@ func playParty(ctx context.Context, o console.PlayOptions) (console.Player, erro
 			" listens and connects to nothing: use --listen, or --to for your own server"}
 	}
 	if o.To != "" {
-		if err := before(&c, o.To, client); err != nil {
+		if err := checkReplacement(&c, o.To, client); err != nil {
 			return nil, &console.Error{Status: 400, Text: err.Error()}
 		}
 		return playBetween(ctx, c, o)
@@ -86,7 +86,7 @@ func openPlay(ctx context.Context, c counterpart.Options) (console.Player, error
 	var address *net.OpError
 	switch {
 	case errors.As(err, &address):
-		return nil, unheard("--listen", c.Listen, err)
+		return nil, describeListenError("--listen", c.Listen, err)
 	case err != nil:
 		return nil, &console.Error{Status: 400, Text: err.Error()}
 	}
@@ -111,11 +111,11 @@ func playBetween(ctx context.Context, c counterpart.Options, o console.PlayOptio
 	servers := slices.DeleteFunc(roles, func(r proxy.Role) bool { return r.Side != proxy.Server || len(r.Monitors) == 0 })
 	b := &between{found: o.Found, o: proxy.Options{Protocol: p, Profile: namesAt(p.Kind(), o.To), Roles: servers,
 		Listen: o.Listen, To: o.To}}
-	return b.play(ctx, c)
+	return b.openPlay(ctx, c)
 }
 
-// before checks that somebody's server can answer in place of the bundled one.
-func before(c *counterpart.Options, to string, client bool) error {
+// checkReplacement checks that somebody's server can answer in place of the bundled one.
+func checkReplacement(c *counterpart.Options, to string, client bool) error {
 	u, err := url.Parse(to)
 	switch {
 	case err != nil || u.Host == "" || !slices.Contains([]string{"http", "https", "ws", "wss"}, u.Scheme):
@@ -147,7 +147,7 @@ func bundledParty(target *launch.Target, c *counterpart.Options) (client bool, e
 	c.Start = func(ctx context.Context, mutant, at string) (counterpart.Peer, error) {
 		if ids := faultsOf(party); mutant != "" && !slices.Contains(ids, mutant) {
 			return counterpart.Peer{}, fmt.Errorf("the %s of %s has no mutant %q%s", party.As, target.Protocol, mutant,
-				suggest(mutant, ids, "parley mutants --list --protocol "+target.Protocol+" lists them"))
+				suggestWord(mutant, ids, "parley mutants --list --protocol "+target.Protocol+" lists them"))
 		}
 		base, stop, err := party.Start(ctx, mutant, at)
 		return counterpart.Peer{URL: base, Stop: stop}, err
@@ -208,7 +208,7 @@ func scriptOf(protocol, as, text string) (*scripting.Script, error) {
 }
 
 func offeredScripts(protocol string) ([]console.Script, error) {
-	if err := knownProtocols(given(protocol)); err != nil {
+	if err := knownProtocols(givenList(protocol)); err != nil {
 		return nil, err
 	}
 	var out []console.Script
@@ -224,7 +224,7 @@ func offeredScripts(protocol string) ([]console.Script, error) {
 
 // offeredSchemas lists the schemas of a protocol's messages.
 func offeredSchemas(protocol string) ([]console.Schema, error) {
-	if err := knownProtocols(given(protocol)); err != nil {
+	if err := knownProtocols(givenList(protocol)); err != nil {
 		return nil, err
 	}
 	var out []console.Schema
@@ -242,19 +242,19 @@ func typeOf(protocol string, body []byte) string {
 	return ""
 }
 
-// console are the options of the console: what it can open, and what it knows.
-func (o simulateOptions) console() console.Options {
+// consoleOptions are the options of the console: what it can open, and what it knows.
+func (o simulateOptions) consoleOptions() console.Options {
 	return console.Options{
-		Hosts: names(o.addr), AnyHost: o.token != "", Exposed: o.insecure || o.token != "" && o.cert != "",
+		Hosts: serverNames(o.addr), AnyHost: o.token != "", Exposed: o.insecure || o.token != "" && o.cert != "",
 		Open: func(ctx context.Context, t console.TestOptions) (*simulator.Session, error) {
-			opts, err := o.testing(t)
+			opts, err := o.testOptions(t)
 			if err != nil {
 				return nil, err
 			}
 			return simulator.Open(ctx, opts)
 		},
 		Run: func(ctx context.Context, t console.TestOptions, out string, tell runner.Observer) (*reports.Results, error) {
-			opts, err := o.testing(t)
+			opts, err := o.testOptions(t)
 			if err != nil {
 				return nil, err
 			}
@@ -269,20 +269,21 @@ func (o simulateOptions) console() console.Options {
 	}
 }
 
-// testing are the options of a session with a target, which a request may have named. The request reaches files only
-// below the working directory, besides the one that the command line names: a profile has commands.
-func (o simulateOptions) testing(t console.TestOptions) (runner.Options, error) {
+// testOptions are the options of a session with a target, which a request may have named. The request reaches files
+// only below the working directory, besides the one that the command line names: a profile has commands.
+func (o simulateOptions) testOptions(t console.TestOptions) (runner.Options, error) {
 	u, err := url.Parse(t.Target)
 	remote := err == nil && slices.Contains([]string{"http", "https", "ws", "wss"}, u.Scheme)
-	if t.Target != "" && t.Target != o.target && !remote && (strings.Contains(t.Target, ":") || !inside(t.Target)) {
+	if t.Target != "" && t.Target != o.target && !remote && (strings.Contains(t.Target, ":") || !isInside(t.Target)) {
 		return runner.Options{}, usagef("target: %s is neither a URL nor a file below the working directory "+
 			"(name it by parley simulate --target)", t.Target)
 	}
-	return connectOptions{protocol: t.Protocol, role: t.Role, driver: t.Driver, strict: t.Strict}.session(t.Target)
+	return connectOptions{protocol: t.Protocol, role: t.Role, driver: t.Driver,
+		strict: t.Strict}.sessionOptions(t.Target)
 }
 
-// inside reports whether a path leads to a file below the working directory.
-func inside(name string) bool {
+// isInside reports whether a path leads to a file below the working directory.
+func isInside(name string) bool {
 	if !filepath.IsLocal(name) {
 		return false
 	}
@@ -308,7 +309,7 @@ func offeredProtocols() []console.Protocol {
 
 // offeredClauses lists the clauses of a protocol; "" stands for all protocols.
 func offeredClauses(protocol string) ([]console.Clause, error) {
-	books, err := offered(protocol)
+	books, err := namedOrAll(protocol)
 	if err != nil {
 		return nil, err
 	}
@@ -326,9 +327,9 @@ func offeredClauses(protocol string) ([]console.Clause, error) {
 	return out, nil
 }
 
-// offered returns the named protocol, or all.
-func offered(protocol string) ([]steps.Protocol, error) {
-	if err := knownProtocols(given(protocol)); err != nil {
+// namedOrAll returns the named protocol, or all.
+func namedOrAll(protocol string) ([]steps.Protocol, error) {
+	if err := knownProtocols(givenList(protocol)); err != nil {
 		return nil, err
 	}
 	var out []steps.Protocol
@@ -347,7 +348,7 @@ func offered(protocol string) ([]steps.Protocol, error) {
 
 // offeredMutants lists the mutants of a protocol and role, "" for all, in which each word of q stands.
 func offeredMutants(protocol, role, q string) ([]console.Mutant, error) {
-	ps, err := offered(protocol)
+	ps, err := namedOrAll(protocol)
 	if err != nil {
 		return nil, err
 	}

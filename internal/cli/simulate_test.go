@@ -203,7 +203,7 @@ func TestSimulateTargets(t *testing.T) {
 	o := simulateOptions{target: "../named.yaml"}
 	for target, refused := range map[string]bool{"": false, "in.yaml": false, "http://localhost:1": false, outside: true,
 		"../out.yaml": true, "link.yaml": true, "file:///etc/page.html": true, "../named.yaml": false} {
-		_, err := o.testing(console.TestOptions{Target: target})
+		_, err := o.testOptions(console.TestOptions{Target: target})
 		if got := err != nil && strings.Contains(err.Error(), "neither a URL nor a file below"); got != refused {
 			t.Errorf("%q: %v, refused: want %v", target, err, refused)
 		}
@@ -266,8 +266,9 @@ func TestSimulateToJudgesAgents(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := &between{o: proxy.Options{Roles: roles}}
-	if len(b.roles(proxy.Client)) != 1 || b.roles(proxy.Client)[0].Name != "agent" || len(b.roles(proxy.Server)) != 1 {
-		t.Errorf("roles: %+v and %+v", b.roles(proxy.Client), b.roles(proxy.Server))
+	if len(b.judgedRoles(proxy.Client)) != 1 || b.judgedRoles(proxy.Client)[0].Name != "agent" ||
+		len(b.judgedRoles(proxy.Server)) != 1 {
+		t.Errorf("roles: %+v and %+v", b.judgedRoles(proxy.Client), b.judgedRoles(proxy.Server))
 	}
 }
 

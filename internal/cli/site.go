@@ -75,7 +75,7 @@ func makeSite(o siteOptions, s *streams) error {
 		return err
 	}
 	for _, r := range refused {
-		fmt.Fprintf(s.Err, "%s\n", l.Say("not listed: %s: %s", printable(r.Path), printable(oneLine(r.Why))))
+		fmt.Fprintf(s.Err, "%s\n", l.Say("not listed: %s: %s", escapeControl(r.Path), escapeControl(oneLine(r.Why))))
 	}
 	fmt.Fprintln(s.Out, l.Say("%s in %s", l.Count(n, "certificate"), filepath.Join(o.out, "index.html")))
 	if len(refused) > 0 {

@@ -25,11 +25,11 @@ type streams struct {
 	pipe               io.Writer // stdout of parley proxy before a command, whose Out is stderr
 }
 
-// terminal returns the streams of the process.
-func terminal() *streams {
+// processStreams returns the streams of the process.
+func processStreams() *streams {
 	s := &streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Color: os.Getenv("NO_COLOR") == ""}
-	s.OutTTY, s.OutWidth = tty(os.Stdout)
-	s.ErrTTY, s.ErrWidth = tty(os.Stderr)
+	s.OutTTY, s.OutWidth = isTerminal(os.Stdout)
+	s.ErrTTY, s.ErrWidth = isTerminal(os.Stderr)
 	return s
 }
 
@@ -55,8 +55,9 @@ func (s *sink) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// lost returns the error of a command, or that of its output if that was lost and the command would not fail for it.
-func (s *sink) lost(err error) error {
+// outputError returns the error of a command, or that of its output if that was lost and the command would not fail for
+// it.
+func (s *sink) outputError(err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var said exitError
@@ -66,7 +67,7 @@ func (s *sink) lost(err error) error {
 	return err
 }
 
-func tty(f *os.File) (bool, int) {
+func isTerminal(f *os.File) (bool, int) {
 	fd := int(f.Fd())
 	if !term.IsTerminal(fd) {
 		return false, 0
@@ -90,9 +91,9 @@ type look struct {
 	lang         lang.Lang
 }
 
-// follow prints how many scenarios will run and what each run judges, and starts the progress display. If quiet, it
+// followRuns prints how many scenarios will run and what each run judges, and starts the progress display. If quiet, it
 // does neither, and the follower is silent.
-func follow(s *streams, total int, abouts []string, as look) *follower {
+func followRuns(s *streams, total int, abouts []string, as look) *follower {
 	l := as.lang
 	if as.quiet {
 		return &follower{lang: l}
@@ -130,7 +131,7 @@ func (f *follower) ScenarioWithdrawn(sc reports.Scenario) {
 
 // Shrinking implements runner.Shrinker.
 func (f *follower) Shrinking(lines int) {
-	f.note(f.lang.Say("a random sequence of %s breaks a clause; looking for a shorter one",
+	f.printNote(f.lang.Say("a random sequence of %s breaks a clause; looking for a shorter one",
 		f.lang.Count(lines, "line")))
 }
 
@@ -138,20 +139,20 @@ func (f *follower) Shrinking(lines int) {
 func (f *follower) tellInterrupt(ctx context.Context) (stop func() bool) {
 	return context.AfterFunc(ctx, func() {
 		if context.Cause(ctx) != errChanged {
-			f.note(f.lang.Say("interrupted: ending the run; interrupt again to exit at once"))
+			f.printNote(f.lang.Say("interrupted: ending the run; interrupt again to exit at once"))
 		}
 	})
 }
 
-// note prints a line.
-func (f *follower) note(text string) {
+// printNote prints a line.
+func (f *follower) printNote(text string) {
 	if f.bar != nil {
 		f.bar.Note(text)
 	}
 }
 
-// stop removes the live line.
-func (f *follower) stop() {
+// removeLine removes the live line.
+func (f *follower) removeLine() {
 	if f.bar != nil {
 		f.bar.Stop()
 	}

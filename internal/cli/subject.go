@@ -42,7 +42,7 @@ func subjectsOf(name string, protocols, roles []string) ([]*subject, error) {
 		return nil, err
 	}
 	var out []*subject
-	for _, protocol := range unique(protocols) {
+	for _, protocol := range withoutDuplicates(protocols) {
 		mine := rolesAmong(protocol, roles)
 		if len(mine) == 0 {
 			mine = suite.Roles(protocol)[:1]
@@ -64,7 +64,7 @@ func subjectOf(name string, protocols, roles []string) (*subject, error) {
 	if err := knownProtocols(protocols); err != nil {
 		return nil, err
 	}
-	protocols, name = unique(protocols), asURL(name)
+	protocols, name = withoutDuplicates(protocols), asURL(name)
 	if kind, isPage := suite.Kinds().OfPage(name); isPage {
 		return pageSubject(kind, name, protocols, roles)
 	}
@@ -74,12 +74,12 @@ func subjectOf(name string, protocols, roles []string) (*subject, error) {
 			return nil, err
 		}
 		s := &subject{profile: p}
-		if err := s.speaks(protocols); err != nil {
+		if err := s.checkProtocols(protocols); err != nil {
 			return nil, err
 		}
 		role, err := oneRole(p.Protocol, roles)
 		if err == nil {
-			err = as(p, role)
+			err = setRole(p, role)
 		}
 		if err != nil {
 			return nil, err
@@ -103,12 +103,12 @@ func subjectOf(name string, protocols, roles []string) (*subject, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case role != "" && dials(p.Kind(), role):
+	case role != "" && targetDials(p.Kind(), role):
 		return nil, usagef("--role %s: such a target connects to the harness and has no URL (give a profile with a command "+
 			"that starts it, or with %s, to which it connects by itself: parley init --protocol %s --role %[1]s writes one)",
 			role, p.Reach().ListenKey, protocol)
 	}
-	return &subject{profile: p, bare: true}, as(p, role)
+	return &subject{profile: p, bare: true}, setRole(p, role)
 }
 
 // pageSubject makes a subject of a page: a folder, the file of a page, or a file: URL.
@@ -130,19 +130,20 @@ func pageSubject(kind target.Kind, name string, protocols, roles []string) (*sub
 	return s, nil
 }
 
-// source names the origin of the subject's profile in messages.
-func (s *subject) source() string {
+// profileSource names the origin of the subject's profile in messages.
+func (s *subject) profileSource() string {
 	if s.profile.Path != "" {
 		return s.profile.Path
 	}
 	return s.profile.Name
 }
 
-// speaks checks the requested protocols against the subject's own.
-func (s *subject) speaks(protocols []string) error {
+// checkProtocols checks the requested protocols against the subject's own.
+func (s *subject) checkProtocols(protocols []string) error {
 	for _, name := range protocols {
 		if name != s.profile.Protocol {
-			return usagef("--protocol %s: %s speaks %s (leave --protocol out, or give another --target)", name, s.source(),
+			return usagef("--protocol %s: %s speaks %s (leave --protocol out, or give another --target)", name,
+				s.profileSource(),
 				s.profile.Protocol)
 		}
 	}
@@ -165,9 +166,10 @@ func knownProtocols(names []string) error {
 	return nil
 }
 
-// tagged drops the subjects for which a tag expression selects nothing. If it selects nothing at all, or is invalid,
-// they stay, and the run reports the error. If it selects something only in another role, tagged returns an error.
-func tagged(subjects []*subject, expr string) ([]*subject, error) {
+// dropUnselected drops the subjects for which a tag expression selects nothing. If it selects nothing at all, or is
+// invalid, they stay, and the run reports the error. If it selects something only in another role, tagged returns an
+// error.
+func dropUnselected(subjects []*subject, expr string) ([]*subject, error) {
 	sel, err := tags.Parse(expr)
 	if err != nil || expr == "" {
 		return subjects, nil
@@ -176,7 +178,7 @@ func tagged(subjects []*subject, expr string) ([]*subject, error) {
 	var elsewhere error
 	for _, s := range subjects {
 		protocol, mine := s.profile.Protocol, s.profile.Role
-		roles, err := selected(protocol, sel)
+		roles, err := selectedRoles(protocol, sel)
 		switch {
 		case err != nil:
 			return nil, err
@@ -193,8 +195,8 @@ func tagged(subjects []*subject, expr string) ([]*subject, error) {
 	return out, nil
 }
 
-// selected returns the roles in which a selection selects scenarios of a protocol.
-func selected(protocol string, sel tags.Expr) ([]string, error) {
+// selectedRoles returns the roles in which a selection selects scenarios of a protocol.
+func selectedRoles(protocol string, sel tags.Expr) ([]string, error) {
 	all, err := scenariosOf(protocol)
 	if err != nil {
 		return nil, err
@@ -210,8 +212,8 @@ func selected(protocol string, sel tags.Expr) ([]string, error) {
 	return out, nil
 }
 
-// unique removes duplicates.
-func unique(words []string) []string {
+// withoutDuplicates removes duplicates.
+func withoutDuplicates(words []string) []string {
 	var out []string
 	for _, w := range words {
 		if !slices.Contains(out, w) {

@@ -120,7 +120,7 @@ func TestTagged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		left, err := tagged(all, expr)
+		left, err := dropUnselected(all, expr)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,7 +144,7 @@ func TestNothingBundled(t *testing.T) {
 	if s, err := subjectsOf("http://127.0.0.1:1", nil, nil); err != nil || len(s) != 1 {
 		t.Errorf("with a target: %v, %v", s, err)
 	}
-	for _, c := range subcommands(&streams{}) {
+	for _, c := range newSubcommands(&streams{}) {
 		if c.Name() == "serve" || c.Name() == "mutants" {
 			t.Errorf("there is parley %s", c.Name())
 		}

@@ -48,7 +48,7 @@ Exit 0 if nothing is wrong, 1 if something is.`,
 		Args: oneArg("verify", "a certificate"),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.certificate = args[0]
-			return verify(c.Context(), o, s)
+			return runVerify(c.Context(), o, s)
 		},
 	}
 	f := c.Flags()
@@ -62,8 +62,8 @@ Exit 0 if nothing is wrong, 1 if something is.`,
 	return c
 }
 
-func verify(ctx context.Context, o verifyOptions, s *streams) error {
-	if flag := o.link.given(); flag != "" && o.rerun == "" {
+func runVerify(ctx context.Context, o verifyOptions, s *streams) error {
+	if flag := o.link.firstGiven(); flag != "" && o.rerun == "" {
 		return usagef("%s: nothing connects to a target without --rerun (name the target by it, or leave %[1]s out)", flag)
 	}
 	l, err := parseLang(o.lang)
@@ -74,7 +74,7 @@ func verify(ctx context.Context, o verifyOptions, s *streams) error {
 	if err != nil {
 		return usagef("%v", err)
 	}
-	facts, err := o.facts(l)
+	facts, err := o.namedFacts(l)
 	if err != nil {
 		return err
 	}
@@ -84,14 +84,14 @@ func verify(ctx context.Context, o verifyOptions, s *streams) error {
 	}
 	cert, err := certificate.Open(body)
 	if err != nil {
-		fmt.Fprintln(s.Out, l.Say("%s: %s", l.Say("not valid"), printable(err.Error())))
+		fmt.Fprintln(s.Out, l.Say("%s: %s", l.Say("not valid"), escapeControl(err.Error())))
 		return exitError{verdict.ExitNonConformant}
 	}
 	checks := certificate.Verify(cert, known, facts)
 	sound := certificate.Sound(checks)
 	tellChecks(s.Out, cert, checks, sound, facts)
 	if o.rerun != "" && sound {
-		sound, err = o.again(ctx, cert, s)
+		sound, err = o.judgeAgain(ctx, cert, s)
 	}
 	if err == nil && !sound {
 		err = exitError{verdict.ExitNonConformant}
@@ -99,8 +99,8 @@ func verify(ctx context.Context, o verifyOptions, s *streams) error {
 	return err
 }
 
-// facts are what the flags name.
-func (o verifyOptions) facts(l lang.Lang) (certificate.Facts, error) {
+// namedFacts are what the flags name.
+func (o verifyOptions) namedFacts(l lang.Lang) (certificate.Facts, error) {
 	f := certificate.Facts{Now: time.Now(), Dir: filepath.Dir(o.results), Lang: l}
 	for _, name := range o.keys {
 		h, err := readHolder(name)
@@ -115,7 +115,7 @@ func (o verifyOptions) facts(l lang.Lang) (certificate.Facts, error) {
 			return f, usagef("--results: %v", err)
 		}
 	}
-	f.Artifact, err = artifact(o.artifact)
+	f.Artifact, err = artifactDigest(o.artifact)
 	return f, err
 }
 
@@ -141,7 +141,7 @@ func tellChecks(w io.Writer, cert *certificate.Certificate, checks []certificate
 	if !sound {
 		word = l.Say("not valid")
 	}
-	fmt.Fprintf(w, "%s\n\n", l.Say("%s: %s", word, printable(cert.Predicate.Target.Title())))
+	fmt.Fprintf(w, "%s\n\n", l.Say("%s: %s", word, escapeControl(cert.Predicate.Target.Title())))
 	for _, c := range checks {
 		lines := reports.Wrap(c.Text, textColumns)
 		fmt.Fprintf(w, "%s %s %s\n", reports.Pad(l.Say(c.Name), 12), reports.Pad(l.Say(string(c.State)), 13), lines[0])
@@ -165,9 +165,9 @@ func tellList(w io.Writer, head string, lines []string) {
 	}
 }
 
-// again judges the target of a certificate once more, and prints where the outcomes differ. It reports whether they
-// are as good.
-func (o verifyOptions) again(ctx context.Context, cert *certificate.Certificate, s *streams) (bool, error) {
+// judgeAgain judges the target of a certificate once more, and prints where the outcomes differ. It reports whether
+// they are as good.
+func (o verifyOptions) judgeAgain(ctx context.Context, cert *certificate.Certificate, s *streams) (bool, error) {
 	p := cert.Predicate
 	if p.Suite.Digest != suite.Digest() {
 		return false, usagef("--rerun: suite %s judged, and this program has %s (use the version of %s that has it)",
@@ -176,7 +176,7 @@ func (o verifyOptions) again(ctx context.Context, cert *certificate.Certificate,
 	again := runOptions{target: o.rerun, protocols: []string{p.Target.Protocol}, roles: []string{p.Target.Role},
 		drivers: p.Target.Drivers, strict: p.Run.Strict, seed: p.Run.Seed, explore: p.Run.Explored,
 		exploring: p.Run.Explored > 0, cutPoints: p.Run.CutPoints, out: o.out, format: formatNames(), link: o.link}
-	runs, left, err := again.runs()
+	runs, left, err := again.runnerOptions()
 	if err == nil && len(runs) != 1 {
 		err = usagef("--rerun: the target was not run%s", words.Either(left))
 	}

@@ -28,15 +28,15 @@ const (
 	soon     = 5 * time.Second
 )
 
-// watching judges again whenever the profile, the page or the command's files change, until ctx ends. A change ends
+// watchAndRun judges again whenever the profile, the page or the command's files change, until ctx ends. A change ends
 // the run in progress, whose results are not kept. The exit code is that of the last run that came to its end.
-func (o runOptions) watching(ctx context.Context, s *streams) error {
+func (o runOptions) watchAndRun(ctx context.Context, s *streams) error {
 	if err := o.checkWatch(); err != nil {
 		return err
 	}
-	w, err := o.watched()
+	w, err := o.watchedFiles()
 	if err == nil {
-		err = errors.Join(o.knownIDs(), o.present())
+		err = errors.Join(o.knownIDs(), o.requireProfile())
 	}
 	if err != nil {
 		return err
@@ -54,26 +54,26 @@ func (o runOptions) watching(ctx context.Context, s *streams) error {
 		if done.whole {
 			last, often = done.err, map[string]int{}
 			if _, isExit := errors.AsType[exitError](done.err); done.err != nil && !isExit {
-				s.exit(done.err) // such as a mistake in the profile
+				s.exitWith(done.err) // such as a mistake in the profile
 			}
 			fmt.Fprintf(s.Err, "watching %s; Ctrl-C ends\n", words.Counted(len(state), "file"))
 			if changed, _, err = w.Wait(ctx, state); err != nil {
-				return ended(last)
+				return lastRunError(last)
 			}
 		} else {
 			ignored = append(ignored, restlessOf(often, changed, time.Since(began), s)...)
 		}
-		if more, err := o.watched(); err == nil { // it may name other files now
+		if more, err := o.watchedFiles(); err == nil { // it may name other files now
 			w = more
 		}
 		w.Ignore(ignored...)
 		state = w.Look()
-		o.separate(changed, s)
+		o.separateOutput(changed, s)
 	}
 }
 
-// ended is the error of the last whole run; one that was printed is not printed again.
-func ended(last error) error {
+// lastRunError is the error of the last whole run; one that was printed is not printed again.
+func lastRunError(last error) error {
 	if _, isExit := errors.AsType[exitError](last); last == nil || isExit {
 		return last
 	}
@@ -92,7 +92,7 @@ func (o runOptions) untilChanged(ctx context.Context, w *changes.Watch, since ch
 	one, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	result := make(chan error, 1)
-	go func() { result <- judge(one, o, s) }()
+	go func() { result <- judgeTargets(one, o, s) }()
 	noticed := make(chan []string, 1)
 	look, stop := context.WithCancel(one)
 	defer stop()
@@ -130,8 +130,8 @@ func restlessOf(often map[string]int, changed []string, after time.Duration, s *
 	return out
 }
 
-// separate sets the output of a run apart from the one before: on a terminal it clears the screen.
-func (o runOptions) separate(changed []string, s *streams) {
+// separateOutput sets the output of a run apart from the one before: on a terminal it clears the screen.
+func (o runOptions) separateOutput(changed []string, s *streams) {
 	if s.OutTTY {
 		fmt.Fprint(s.Out, "\x1b[2J\x1b[H")
 	}
@@ -144,7 +144,7 @@ func (o runOptions) separate(changed []string, s *streams) {
 	if len(changed) > 1 {
 		what += fmt.Sprintf(" and %s", words.Counted(len(changed)-1, "more file"))
 	}
-	fmt.Fprintf(s.Err, "── %s changed: judging again\n", printable(what))
+	fmt.Fprintf(s.Err, "── %s changed: judging again\n", escapeControl(what))
 }
 
 // checkWatch rejects flags that are about one run.
@@ -158,18 +158,18 @@ func (o runOptions) checkWatch() error {
 	return nil
 }
 
-// present rejects a profile that is not there: one with a mistake is probably being written, but this one's name is
-// probably mistyped.
-func (o runOptions) present() error {
-	if _, isPage := suite.Kinds().OfPage(o.target); isPage || isURL(o.target) || exists(o.target) {
+// requireProfile rejects a profile that is not there: one with a mistake is probably being written, but this one's name
+// is probably mistyped.
+func (o runOptions) requireProfile() error {
+	if _, isPage := suite.Kinds().OfPage(o.target); isPage || isURL(o.target) || fileExists(o.target) {
 		return nil
 	}
 	_, err := subjectOf(o.target, o.protocols, o.roles)
 	return err
 }
 
-// watched returns what is watched: the files of the target, and those that flags name.
-func (o runOptions) watched() (*changes.Watch, error) {
+// watchedFiles returns what is watched: the files of the target, and those that flags name.
+func (o runOptions) watchedFiles() (*changes.Watch, error) {
 	files := []string{}
 	folders := []string{}
 	for _, name := range append(slices.Clone(o.features), o.baseline, o.faults) {

@@ -35,7 +35,7 @@ func startWatch(t *testing.T, profile string, flags ...string) *watchedRun {
 		s := &streams{In: strings.NewReader(""), Out: p, Err: p}
 		root := rootCommand(s)
 		root.SetArgs(append([]string{"run", file, "--watch", "--out", filepath.Join(dir, "out")}, flags...))
-		p.done <- s.exit(root.ExecuteContext(ctx))
+		p.done <- s.exitWith(root.ExecuteContext(ctx))
 	}()
 	return &watchedRun{p, dir}
 }
@@ -142,7 +142,7 @@ func TestWatched(t *testing.T) {
 			[]string{"conf/agents.toml", "known.yaml", "my.yaml", "server/main.py"}},
 		{runOptions{target: "page", out: "out"}, []string{"page/index.html"}},
 	} {
-		w, err := tt.o.watched()
+		w, err := tt.o.watchedFiles()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,7 +196,7 @@ func TestRestless(t *testing.T) {
 func TestWatchMissing(t *testing.T) {
 	var said strings.Builder
 	s := &streams{In: strings.NewReader(""), Out: &said, Err: &said}
-	if code := parley([]string{"run", filepath.Join(t.TempDir(), "none.yaml"), "--watch"}, s); code != 2 {
+	if code := runParley([]string{"run", filepath.Join(t.TempDir(), "none.yaml"), "--watch"}, s); code != 2 {
 		t.Errorf("exit %d: %s", code, said.String())
 	}
 }
