@@ -29,7 +29,8 @@ func (in *Instance) launchProcess(ctx context.Context) error {
 		}
 		if checkListens(ctx, in.fill.url, probeWait) == nil { // it would be tested instead of ours
 			return &StartError{
-				Command: in.resolveCommand(), Reason: fmt.Sprintf("is not started: another process already listens at %s", in.fill.url),
+				Command: in.resolveCommand(),
+				Reason:  fmt.Sprintf("is not started: another process already listens at %s", in.fill.url),
 			}
 		}
 	}

@@ -23,7 +23,8 @@ func TestGroup(t *testing.T) {
 	failed := reports.Failure{Clause: "XX-001", Level: "MUST", At: "client A, record 7, +1.0 ms"}
 	f := &findings{scenarios: 10, notCompared: map[string]int{}}
 	for _, id := range []string{"XX-1", "XX-2"} {
-		f.addScenario(scenario(id), scenario(id), []replay.Deviation{changed(3, "error", "/text", `"no such thing"`, `"not found"`)})
+		f.addScenario(scenario(id), scenario(id),
+			[]replay.Deviation{changed(3, "error", "/text", `"no such thing"`, `"not found"`)})
 	}
 	f.addScenario(scenario("XX-3"), scenario("XX-3", failed), []replay.Deviation{
 		changed(3, "error", "/text", `"no such name"`, `"unknown"`),

@@ -2,8 +2,8 @@
 
 package freeport
 
-// vacant reports whether nothing listens on a port.
-func vacant(port int) bool {
+// isVacant reports whether nothing listens on a port.
+func isVacant(port int) bool {
 	l, err := listen(port)
 	return err == nil && l.Close() == nil
 }

@@ -52,7 +52,8 @@ func (s *Server) startTurn(sess *session, content string) {
 	sess.turns++
 	sess.appendHistory(s.o.Limits.History, llm.Message{Role: llm.RoleUser, Text: content})
 	t := &turn{s: s, session: sess.id, number: sess.turns, ctl: ctl, messages: slices.Clone(sess.history)}
-	first, err := t.configureCall(1) // here, so that a switch that follows immediately does not affect this turn (AS-061)
+	// Here, so that a switch that follows immediately does not affect this turn (AS-061).
+	first, err := t.configureCall(1)
 	s.o.Logger.Info("turn begun", "session", sess.id, "agent", first.AgentID, "turn", sess.turns)
 	go func() {
 		defer s.turns.Done()

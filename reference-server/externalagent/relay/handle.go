@@ -15,7 +15,8 @@ func (s *Server) receiveFrame(c *conn, f Frame) {
 	c.in.Lock()
 	defer c.in.Unlock()
 	for _, f := range s.decodeInbound(c, f) {
-		s.handleEnvelope(c, Read(f)) // read without the server's lock, so that a large frame does not block other parties
+		// The frame is read without the server's lock, so that a large one does not block other parties.
+		s.handleEnvelope(c, Read(f))
 	}
 }
 

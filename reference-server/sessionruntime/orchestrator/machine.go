@@ -240,7 +240,7 @@ type job struct {
 
 	agent           string // the agent for Activate
 	trigger, reason string // of a switch
-	before          string // the active agent before the program; set by run
+	before          string // the active agent before the program; set by runProgram
 }
 
 // runProgram executes a program. It stops at an Await that must wait; proceed executes the rest.
