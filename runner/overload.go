@@ -108,7 +108,8 @@ func (r *run) decideOverloaded(ctx context.Context, d *driverRun, kept []aside, 
 	if slowest == 0 && room == 0 && !full {
 		r.addNote(reports.Note{Kind: "target",
 			Text: fmt.Sprintf("the target, or what stands before it, was away for a while: "+
-				"%d of the %d scenarios that lost connections pass in a run of their own and were judged by it", held, again)})
+				"%d of the %d scenarios that lost connections pass in a run of their own and were judged by it", held,
+				again)})
 		return
 	}
 	fewer := max(parallel/8, 1)

@@ -246,7 +246,8 @@ func entryOf(all []occurrence) Entry {
 	best := bestOf(all)
 	e := Entry{Class: Follows, Kind: string(best.dev.Kind),
 		Message: cmp.Or(messageKey(best.dev.A), messageKey(best.dev.B)),
-		Places:  placesOf(best), Count: len(all), Values: valuesOf(all), Decisions: []Decision{}, Example: exampleOf(best)}
+		Places:  placesOf(best), Count: len(all), Values: valuesOf(all), Decisions: []Decision{},
+		Example: exampleOf(best)}
 	if best.dev.Kind == replay.Instead {
 		e.Other = messageKey(best.dev.B)
 	}

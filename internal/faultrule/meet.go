@@ -61,11 +61,11 @@ func (s *Set) Meet(st *State, m Message) (hits []Hit) {
 		}
 		in := counted{i, m.From, r.perOf(m.Message)}
 		begun := counted{rule: i, per: in.per}
-		if slices.Contains(r.from, m.From) && (r.after == nil || st.begun[begun]) && r.match.Holds(m.Message) {
+		if slices.Contains(r.from, m.From) && (r.after == nil || st.begun[begun]) && r.match.Matches(m.Message) {
 			st.met[in]++
 			hits = append(hits, s.hit(i, m, in, st.met[in]))
 		}
-		if r.after != nil && r.after.Holds(m.Message) {
+		if r.after != nil && r.after.Matches(m.Message) {
 			st.begun[begun] = true
 			delete(st.met, counted{i, Client, in.per})
 			delete(st.met, counted{i, Server, in.per})
@@ -134,7 +134,7 @@ func (l *Late[M]) All() (out []M) {
 func (l *Late[M]) Overtaken(n int, by script.Message, free bool) (out []M) {
 	var rest []late[M]
 	for i, w := range l.all {
-		if r := w.rule; i < n && r.perOf(by) == w.per && (r.behind == nil || r.behind.Holds(by)) {
+		if r := w.rule; i < n && r.perOf(by) == w.per && (r.behind == nil || r.behind.Matches(by)) {
 			w.left--
 		}
 		if w.left > 0 || !free {

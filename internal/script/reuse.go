@@ -69,7 +69,7 @@ func (r *Reader) List(v Value, what string) (out []Value) {
 func (r *Reader) Text(v Value, what string) string { return r.p.parseText(v.n, what) }
 
 // Texts returns a text, or a list of them.
-func (r *Reader) Texts(v Value, what string) []string { return r.p.texts(v.n, what) }
+func (r *Reader) Texts(v Value, what string) []string { return r.p.parseTexts(v.n, what) }
 
 // Count returns a number from 1 to most, and records a mistake if v is something else.
 func (r *Reader) Count(v Value, what string, most int) int { return r.p.parseCount(v.n, what, most) }
@@ -98,8 +98,8 @@ func (r *Reader) Holes(v Value) {
 	for _, n := range slices.Concat(v.n.list, v.n.vals) {
 		r.Holes(Value{n})
 	}
-	text, _ := v.n.text()
-	for _, name := range named(text) {
+	text, _ := v.n.scalarText()
+	for _, name := range holeNames(text) {
 		if !strings.HasPrefix(name, "/") && !slices.Contains(filled, name) {
 			r.Fail(v, "${%s} is neither a member of the message, such as ${/agentId}, nor one of %s "+
 				"(write $${ for a literal ${)", name, quoted(filled))

@@ -236,7 +236,8 @@ func (t *turn) finishTurn(err error) {
 		err = ended
 	}
 	if err == nil {
-		t.sendToAsker(proto.AssistantMessage, map[string]any{"role": llm.RoleAssistant, proto.Content: t.answer.String()})
+		t.sendToAsker(proto.AssistantMessage,
+			map[string]any{"role": llm.RoleAssistant, proto.Content: t.answer.String()})
 	}
 	var what Saving
 	var kept Turn

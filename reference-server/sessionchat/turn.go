@@ -108,7 +108,8 @@ func (t *turn) obtainSession() error {
 		API: llm.APIInProcess, Model: t.model, Stream: true,
 		Messages: s.o.Policy.History(v, conversationSoFar(sess.turns)),
 	}
-	t.sendToAsker(proto.SystemMessage, map[string]any{proto.Subtype: "init", proto.Model: t.model, "resumed": v.Resumed})
+	t.sendToAsker(proto.SystemMessage,
+		map[string]any{proto.Subtype: "init", proto.Model: t.model, "resumed": v.Resumed})
 	return nil
 }
 
