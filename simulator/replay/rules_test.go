@@ -99,7 +99,8 @@ func TestTry(t *testing.T) {
 func TestOurs(t *testing.T) {
 	r := rules{set: messages.For("session-chat"), from: messages.Server}
 	i := newIDs()
-	i.outgoingMessage(r.readFrom(frame(`{"type":"chat","agent_id":"red","session_id":"s-A1B2C3D4E5"}`), messages.Client))
+	i.outgoingMessage(r.readFrom(
+		frame(`{"type":"chat","agent_id":"red","session_id":"s-A1B2C3D4E5"}`), messages.Client))
 	for _, row := range []struct {
 		recorded, came string
 		same           bool
