@@ -247,7 +247,7 @@ func (s *Suite) initializeScenario(sc *godog.ScenarioContext) *scenario {
 	sc.StepContext().Before(func(ctx context.Context, st *godog.Step) (context.Context, error) {
 		r.step = time.Now()
 		if r.world != nil {
-			r.world.begins(StepRef{len(r.steps) + 1, keyword(st) + " " + st.Text})
+			r.world.begins(StepRef{len(r.steps) + 1, stepKeyword(st) + " " + st.Text})
 			r.world.noteStepBegin(st.Type == messages.PickleStepType_OUTCOME, r.step)
 		}
 		return withKind(ctx, st.Text), nil

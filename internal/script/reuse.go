@@ -102,7 +102,7 @@ func (r *Reader) Holes(v Value) {
 	for _, name := range holeNames(text) {
 		if !strings.HasPrefix(name, "/") && !slices.Contains(filled, name) {
 			r.Fail(v, "${%s} is neither a member of the message, such as ${/agentId}, nor one of %s "+
-				"(write $${ for a literal ${)", name, quoted(filled))
+				"(write $${ for a literal ${)", name, quotedList(filled))
 		}
 	}
 }
