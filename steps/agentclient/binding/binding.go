@@ -115,8 +115,8 @@ type PageServer struct {
 }
 
 // PageHooks are the elements of the page. Each is a CSS selector, or text= and the visible text of a control (see
-// ByText) unless its tag says that it is css. The tag empty says what "" means, where it is allowed. The defaults are in
-// the example.
+// ByText) unless its tag says that it is css. The tag empty says what "" means, where it is allowed. The defaults are
+// in the example.
 type PageHooks struct {
 	ServerURL  string `yaml:"server-url" empty:"there is none"` // field for the server's address
 	Connect    string `yaml:"connect"`
