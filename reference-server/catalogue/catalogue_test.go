@@ -57,18 +57,15 @@ func TestTwoFaultsOfOneID(t *testing.T) {
 	New(nil, group, group)
 }
 
-// number is how the messages of the test have numbers.
-type number string
-
 func TestMessages(t *testing.T) {
 	rows := []byte("- id: loses\n  fault: {on: &last {type: end}, do: drop}\n" +
 		"- id: renames\n  fault: [{on: *last, do: {retype: stop}}, {do: {set: {/n: 7}}}]\n- id: function\n")
 	type options struct{ pass func(m map[string]any) []map[string]any }
 	s := New(rows, map[string]func(*options){"function": func(*options) {}}).Messages(func(o *options, f Faults) {
-		x := Inside(f, Form[map[string]any, number]("/type"))
+		x := Inside(f, Form[map[string]any, Number]("/type"))
 		o.pass = func(m map[string]any) []map[string]any { return x.Pass("C1", faultrule.Server, m) }
 	})
-	for id, want := range map[string][]map[string]any{"loses": nil, "renames": {{"type": "stop", "n": number("7")}}} {
+	for id, want := range map[string][]map[string]any{"loses": nil, "renames": {{"type": "stop", "n": Number("7")}}} {
 		var o options
 		if err := s.Put(id, &o); err != nil {
 			t.Fatal(err)

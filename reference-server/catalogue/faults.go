@@ -57,6 +57,12 @@ func Form[M ~map[string]any, N ~string](types ...string) faultrule.Form[M] {
 	}
 }
 
+// Number is a JSON number as it is written, for programs that have no such type of their own.
+type Number string
+
+// MarshalJSON writes the number.
+func (n Number) MarshalJSON() ([]byte, error) { return []byte(n), nil }
+
 // Encode writes a message as JSON.
 func Encode(m any) []byte {
 	body, err := json.Marshal(m, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))

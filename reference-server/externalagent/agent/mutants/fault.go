@@ -1,8 +1,8 @@
 // Package mutants is the catalogue of faulty agents of external-agent: each is the bundled agent with one named fault
 // that a real implementation might have, and breaks few clauses. They prove that the suite finds faults.
 //
-// The rows are in catalogue.yaml, the faults in the other files, by subject. A fault changes a decision by
-// agent.Policy, or envelopes, frames and connections on their way.
+// The rows are in catalogue.yaml, with what they do to messages; the other faults are in the other files, by subject.
+// A fault changes a decision by agent.Policy, or envelopes, frames and connections on their way.
 package mutants
 
 import (
@@ -12,6 +12,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"parley/internal/faultrule"
 	proto "parley/protocol/externalagent"
 	"parley/reference-server/catalogue"
 	"parley/reference-server/externalagent/agent"
@@ -24,7 +25,18 @@ var rows []byte
 // Catalogue has the mutants. The state of a fault belongs to the options it is set up in, which make one agent.
 var Catalogue = catalogue.New[options](rows,
 	connectingFaults, joiningFaults, envelopeFaults, messageFaults, stateFaults, callFaults, survivalFaults,
-	cutFaults)
+	cutFaults).Messages(passing)
+
+// passing puts in what a row does to messages.
+func passing(o *options, f catalogue.Faults) {
+	x := catalogue.Inside(f, catalogue.Form[message, catalogue.Number]("/type"))
+	o.Inbound = func(_ view, msg message) []message { return x.Pass("", faultrule.Server, msg) }
+	o.Outbound = func(_ view, msg message, send sender) {
+		for _, msg := range x.Pass("", faultrule.Client, msg) {
+			send(msg)
+		}
+	}
+}
 
 // Short names for what every fault handles.
 type (
@@ -70,16 +82,6 @@ func deafTo(which func(v view, msg message) bool) fault {
 // telling is a stateless fault in outgoing messages.
 func telling(f agent.Outbound) fault { return func(o *options) { o.Outbound = f } }
 
-// rewriting changes the messages of a type; "" means all.
-func rewriting(kind string, f func(msg message) message) fault {
-	return telling(func(_ view, msg message, send sender) {
-		if kind == "" || msg.Type() == kind {
-			msg = f(msg)
-		}
-		send(msg)
-	})
-}
-
 // spoiling changes a copy of the payload of the messages of a type.
 func spoiling(kind string, f func(v view, p object)) fault {
 	return telling(func(v view, msg message, send sender) {
@@ -95,27 +97,6 @@ func spoiling(kind string, f func(v view, p object)) fault {
 // with is spoiling without the view.
 func with(kind string, f func(p object)) fault {
 	return spoiling(kind, func(_ view, p object) { f(p) })
-}
-
-// setting sets a payload member in the messages of a type.
-func setting(kind, name string, v any) fault { return with(kind, func(p object) { p[name] = v }) }
-
-// lacking removes a payload member from the messages of a type.
-func lacking(kind, name string) fault { return with(kind, func(p object) { delete(p, name) }) }
-
-// rename renames a member, if present.
-func rename(p object, name, to string) {
-	if v, there := p[name]; there {
-		p[to] = v
-		delete(p, name)
-	}
-}
-
-// replace replaces the value of a member, if present.
-func replace(p object, name string, v any) {
-	if _, there := p[name]; there {
-		p[name] = v
-	}
 }
 
 // wired is a connection with its own way of writing.

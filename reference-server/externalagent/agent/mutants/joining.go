@@ -7,7 +7,6 @@ import (
 
 	proto "parley/protocol/externalagent"
 	"parley/reference-server/externalagent/agent"
-	"parley/reference-server/externalagent/spoil"
 	"parley/reference-server/externalagent/wire"
 )
 
@@ -23,20 +22,7 @@ var joiningFaults = map[string]fault{
 	"talks-by-its-own-clock":    both(talkative, pausing(2, 2)),
 	"greets-before-the-join":    telling(greetsFirst),
 	"joins-behind-the-session":  both(talkative, joinsSecond),
-	"join-without-id":           rewriting(proto.RelayJoin, spoil.Without("id")),
-	"join-id-null":              rewriting(proto.RelayJoin, spoil.With("id", nil)),
-	"join-id-a-number":          rewriting(proto.RelayJoin, spoil.With("id", 1)),
-	"join-without-role":         lacking(proto.RelayJoin, "role"),
-	"join-as-client":            setting(proto.RelayJoin, "role", "client"),
-	"join-as-host":              setting(proto.RelayJoin, "role", proto.HostRole),
-	"join-role-in-capitals":     setting(proto.RelayJoin, "role", "Agent"),
-	"join-without-session":      lacking(proto.RelayJoin, "sessionId"),
-	"join-session-a-number":     setting(proto.RelayJoin, "sessionId", 1),
-	"join-session-null":         setting(proto.RelayJoin, "sessionId", nil),
-	"join-session-default":      setting(proto.RelayJoin, "sessionId", proto.DefaultSession),
-	"join-without-payload": rewriting(proto.RelayJoin, func(msg message) message {
-		return msg.Without("payload").With("role", proto.AgentRole)
-	}),
+	"join-session-default":      with(proto.RelayJoin, func(p object) { p["sessionId"] = proto.DefaultSession }),
 	"joins-again-elsewhere":     rejoining(func(view) string { return proto.DefaultSession }),
 	"joins-again-the-study":     rejoining(func(v view) string { return v.Session }),
 	"joins-the-study-session":   joinsStudy,

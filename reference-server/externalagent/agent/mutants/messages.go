@@ -10,76 +10,20 @@ import (
 	proto "parley/protocol/externalagent"
 	"parley/reference-server/externalagent/agent"
 	"parley/reference-server/externalagent/spoil"
-	"parley/reference-server/externalagent/wire"
 )
 
 // messageFaults get the members of messages wrong.
 var messageFaults = map[string]fault{
-	"start-without-study":        lacking(proto.SessionStart, "studyId"),
-	"start-study-a-number":       setting(proto.SessionStart, "studyId", 1),
-	"start-without-participant":  lacking(proto.SessionStart, "participantId"),
-	"start-participant-a-number": setting(proto.SessionStart, "participantId", 7),
-	"start-participant-null":     setting(proto.SessionStart, "participantId", nil),
-	"start-names-in-snake-case":  with(proto.SessionStart, startInSnake),
-	"snapshot-with-the-session":  spoiling(proto.SnapshotGet, func(v view, p object) { p["sessionId"] = v.Session }),
-	"snapshot-payload-missing":   rewriting(proto.SnapshotGet, spoil.Without("payload")),
-	"snapshot-payload-null":      rewriting(proto.SnapshotGet, spoil.With("payload", nil)),
-	"snapshot-with-since":        spoiling(proto.SnapshotGet, func(v view, p object) { p["since"] = v.Last.Serial }),
-	"call-without-tool":          lacking(proto.ToolCall, "toolName"),
-	"call-tool-renamed":          with(proto.ToolCall, spoil.Rename("toolName", "name")),
-	"call-tool-an-object":        with(proto.ToolCall, spoil.Change("toolName", spoil.Within("name"))),
-	"call-tool-null":             setting(proto.ToolCall, "toolName", nil),
-	"call-without-params":        lacking(proto.ToolCall, "params"),
-	"call-without-empty-params":  with(proto.ToolCall, withoutEmptyParams),
-	"call-params-null-if-empty":  with(proto.ToolCall, nullIfEmpty),
-	"call-params-a-list":         with(proto.ToolCall, paramsList),
-	"call-params-a-text":         with(proto.ToolCall, paramsText),
-	"call-params-renamed":        with(proto.ToolCall, spoil.Rename("params", "arguments")),
-	"call-without-reason":        lacking(proto.ToolCall, "reason"),
-	"call-reason-null":           setting(proto.ToolCall, "reason", nil),
-	"call-reason-a-number":       setting(proto.ToolCall, "reason", 1),
-	"call-reason-an-object":      with(proto.ToolCall, spoil.Change("reason", spoil.Within("text"))),
-	"call-reason-once":           reasonOnce,
-	"words-without-text":         lacking(proto.AgentMessage, "text"),
-	"words-text-renamed":         with(proto.AgentMessage, spoil.Rename("text", "content")),
-	"words-text-null":            setting(proto.AgentMessage, "text", nil),
-	"words-text-in-parts": with(proto.AgentMessage, func(p object) {
-		p["text"] = []any{object{"type": "text", "text": p["text"]}}
-	}),
-	"end-without-reason":           lacking(proto.SessionEnd, "reason"),
-	"end-reason-null":              setting(proto.SessionEnd, "reason", nil),
-	"end-reason-a-number":          setting(proto.SessionEnd, "reason", 0),
-	"end-reason-an-object":         with(proto.SessionEnd, spoil.Change("reason", spoil.Within("code"))),
-	"end-without-payload":          rewriting(proto.SessionEnd, spoil.Without("payload")),
+	"snapshot-with-the-session":    spoiling(proto.SnapshotGet, func(v view, p object) { p["sessionId"] = v.Session }),
+	"snapshot-with-since":          spoiling(proto.SnapshotGet, func(v view, p object) { p["since"] = v.Last.Serial }),
+	"call-params-a-list":           with(proto.ToolCall, paramsList),
 	"return-snapshot-with-session": spoiling(proto.SnapshotGet, returnWithSession),
-}
-
-func startInSnake(p object) {
-	rename(p, "studyId", "study_id")
-	rename(p, "participantId", "participant_id")
 }
 
 // returnWithSession names the session in a snapshot.get on a later connection.
 func returnWithSession(v view, p object) {
 	if v.Connection > 1 {
 		p["sessionId"] = v.Session
-	}
-}
-
-func isEmpty(p object) bool {
-	params, _ := p["params"].(object)
-	return len(params) == 0
-}
-
-func withoutEmptyParams(p object) {
-	if isEmpty(p) {
-		delete(p, "params")
-	}
-}
-
-func nullIfEmpty(p object) {
-	if isEmpty(p) {
-		p["params"] = nil
 	}
 }
 
@@ -93,37 +37,8 @@ func paramsList(p object) {
 	p["params"] = list
 }
 
-// paramsText encodes the params as text, like the arguments of a language model's tool call.
-func paramsText(p object) { p["params"] = string(wire.Encode(p["params"])) }
-
-// reasonOnce gives a reason only in its first call.
-func reasonOnce(o *options) {
-	said := false
-	with(proto.ToolCall, func(p object) {
-		if said {
-			delete(p, "reason")
-		}
-		said = true
-	})(o)
-}
-
 // envelopeFaults get the envelope wrong, or send none.
 var envelopeFaults = map[string]fault{
-	"no-v":                  rewriting("", spoil.Without("v")),
-	"no-v-in-words":         rewriting(proto.AgentMessage, spoil.Without("v")),
-	"reply-to-a-number":     rewriting("", spoil.With("replyTo", 7)),
-	"v-a-number":            rewriting("", spoil.With("v", 0.2)),
-	"v-of-the-last-version": rewriting("", spoil.With("v", "mvp-0.1")),
-	"v-without-its-name":    rewriting("", spoil.With("v", "0.2")),
-	"v-in-the-join-only":    rewriting(proto.ToolCall, spoil.Without("v")),
-	"type-missing": rewriting(proto.AgentMessage, func(msg message) message {
-		return msg.Without("type").With("event", msg.Type())
-	}),
-	"type-a-number": rewriting(proto.AgentMessage, spoil.With("type", 4)),
-	"id-a-number":   rewriting(proto.AgentMessage, spoil.With("id", 4)),
-	"id-an-object": rewriting(proto.AgentMessage, func(msg message) message {
-		return msg.With("id", object{"$oid": msg.ID()})
-	}),
 	"ids-by-type":         deciding(policy{ID: func(_ view, kind string, _ int, _ string) any { return kind }}),
 	"ids-count-each-type": countingTypes,
 	"ids-of-the-second": deciding(policy{ID: func(view, string, int, string) any {
@@ -132,18 +47,9 @@ var envelopeFaults = map[string]fault{
 	"ids-begin-anew":       idsAnew,
 	"call-again-same-id":   sameIDAgain,
 	"words-have-no-own-id": wordsIDs,
-	"payload-missing":      rewriting(proto.SnapshotGet, spoil.Without("payload")),
-	"payload-null":         rewriting(proto.SnapshotGet, spoil.With("payload", nil)),
-	"payload-a-list":       rewriting(proto.AgentMessage, spoil.Member("payload", spoil.InList)),
-	"payload-a-text": rewriting(proto.AgentMessage, func(msg message) message {
-		return msg.With("payload", msg.Payload()["text"])
-	}),
-	"payload-as-text": rewriting(proto.ToolCall, func(msg message) message {
-		return msg.With("payload", fmt.Sprintf("%q", msg.Payload()["toolName"]))
-	}),
-	"payload-spread":   rewriting(proto.AgentMessage, spread),
-	"sends-lists":      sending(func(data string) string { return "[" + data + "]" }),
-	"sends-two-in-one": sending(func(data string) string { return data + "\n" + data }),
+	"payload-spread":       telling(spread),
+	"sends-lists":          sending(func(data string) string { return "[" + data + "]" }),
+	"sends-two-in-one":     sending(func(data string) string { return data + "\n" + data }),
 	"sends-half-and-half": onEach(proto.AgentMessage, func(data string) []string {
 		return []string{data[:len(data)/2], data[len(data)/2:]}
 	}),
@@ -209,11 +115,14 @@ func wordsIDs(o *options) {
 	}
 }
 
-// spread moves the payload's members up into the envelope.
-func spread(msg message) message {
-	out := msg.Without("payload")
-	maps.Copy(out, msg.Payload())
-	return out
+// spread moves the members of an agent.message's payload up into the envelope.
+func spread(_ view, msg message, send sender) {
+	if msg.Type() == proto.AgentMessage {
+		out := msg.Without("payload")
+		maps.Copy(out, msg.Payload())
+		msg = out
+	}
+	send(msg)
 }
 
 // sending replaces the text of each agent.message frame.
@@ -255,19 +164,7 @@ var callFaults = map[string]fault{
 	"calls-with-a-prefix":       calling(func(_ state, c call) call { c.Tool = "functions." + c.Tool; return c }),
 	"calls-by-description":      calling(byDescription),
 	"params-by-label":           paramsOf(byLabel),
-	"params-by-index":           paramsOf(func(_ state, p object) { replace(p, "itemId", 0) }),
-	"params-guessed":            paramsOf(func(_ state, p object) { replace(p, "itemId", "item-1") }),
 	"params-of-the-first-stage": firstItems,
-	"params-in-snake-case":      paramsOf(func(_ state, p object) { rename(p, "itemId", "item_id") }),
-	"params-left-out":           paramsOf(func(_ state, p object) { delete(p, "itemId") }),
-	"params-null-for-unknown":   paramsOf(func(_ state, p object) { replace(p, "itemId", nil) }),
-	"params-in-a-list":          paramsOf(func(_ state, p object) { replace(p, "itemId", []any{p["itemId"]}) }),
-	"params-beyond-the-schema":  paramsOf(func(_ state, p object) { p["confidence"] = 0.9 }),
-	"quantity-as-text":          paramsOf(func(_ state, p object) { replace(p, "quantity", "1") }),
-	"quantity-a-fraction":       paramsOf(func(_ state, p object) { replace(p, "quantity", 1.5) }),
-	"quantity-too-high":         paramsOf(func(_ state, p object) { replace(p, "quantity", 99) }),
-	"quantity-negative":         paramsOf(func(_ state, p object) { replace(p, "quantity", -1) }),
-	"quantity-left-out":         paramsOf(func(_ state, p object) { delete(p, "quantity") }),
 }
 
 // calling changes the chosen calls.
@@ -326,7 +223,7 @@ func itemsOf(s state) []object {
 func byLabel(s state, p object) {
 	for _, i := range itemsOf(s) {
 		if i["id"] == p["itemId"] && i["label"] != nil {
-			replace(p, "itemId", i["label"])
+			p["itemId"] = i["label"]
 			return
 		}
 	}
