@@ -32,43 +32,14 @@ var contentFaults = map[string]fault{
 	"unknown-members-left-out":    passing(known),
 	"payload-members-left-out":    passing(inPayload(knownInPayload)),
 	"agents-members-left-out":     agentsKnown,
-	"ui-spec-left-out":            leaving("uiSpec", proto.SnapshotState),
-	"history-left-out":            leaving("messageHistory", proto.SnapshotState),
-	"tool-schema-left-out":        leaving("toolSchema", proto.SnapshotState),
-	"state-left-out-of-updates": passing(inPayload(func(p members) {
-		maps.DeleteFunc(p, func(name string, _ jsontext.Value) bool { return name != "source" })
-	}), proto.StateUpdated),
-	"quick-spec-left-out":  leaving("uiSpec", proto.ToolResult),
-	"reason-left-out":      leaving("reason", proto.ToolCall),
-	"params-left-out":      leaving("params", proto.ToolCall),
-	"participant-left-out": leaving("participantId", proto.SessionStart),
-	"stage-left-out":       leaving("stage", proto.UserMessage),
-	"history-cut":          passing(inPayload(historyCut), proto.SnapshotState, proto.StateUpdated),
-	"payload-wrapped":      passing(func(m members) { m["payload"] = wire.Encode(object{"data": m["payload"]}) }),
-	"payload-as-text":      passing(asText("payload")),
-	"results-as-text":      passing(asText("payload"), proto.ToolResult),
-	"envelope-wrapped":     envelopeWrapped,
-	"types-prefixed": passing(func(m members) {
-		m["type"] = jsontext.Value(`"host.` + string(m["type"][1:]))
-	}, proto.StateUpdated),
-	"errors-reshaped": passing(inPayload(func(p members) {
-		p["error"] = wire.Encode(object{"code": p["code"], "message": p["message"]})
-		delete(p, "code")
-		delete(p, "message")
-	}), proto.ErrorMessage),
-	"error-codes-numbered": passing(inPayload(func(p members) {
-		p["code"] = jsontext.Value("4002")
-	}), proto.ErrorMessage),
-	"error-codes-in-lower-case": passing(inPayload(inLowerCase("code")), proto.ErrorMessage),
-	"error-codes-all-one": passing(inPayload(func(p members) {
-		p["code"] = wire.Encode(proto.ToolExecutionFailed)
-	}), proto.ErrorMessage),
-	"error-messages-left-out": leaving("message", proto.ErrorMessage),
-	"errors-as-results":       passing(errorAsResult, proto.ErrorMessage),
-	"calls-as-others":         passing(inPayload(inLowerCase("toolName")), proto.ToolCall),
-	"call-params-as-text":     passing(inPayload(asText("params")), proto.ToolCall),
-	"results-without-tool":    leaving("toolName", proto.ToolResult),
-	"long-texts-cut":          reencoding(texts(func(s string) string { return s[:min(len(s), 40)] })),
+	"history-cut":                 passing(inPayload(historyCut), proto.SnapshotState, proto.StateUpdated),
+	"params-left-out":             passing(inPayload(func(p members) { delete(p, "params") }), proto.ToolCall),
+	"call-params-as-text":         passing(inPayload(asText("params")), proto.ToolCall),
+	"envelope-wrapped":            envelopeWrapped,
+	"error-codes-in-lower-case":   passing(inPayload(inLowerCase("code")), proto.ErrorMessage),
+	"errors-as-results":           passing(errorAsResult, proto.ErrorMessage),
+	"calls-as-others":             passing(inPayload(inLowerCase("toolName")), proto.ToolCall),
+	"long-texts-cut":              reencoding(texts(func(s string) string { return s[:min(len(s), 40)] })),
 }
 
 // reencoding decodes passed-on frames with the defaults of encoding/json, changes them, and encodes them again.
@@ -227,11 +198,6 @@ func agentsKnown(o *options) {
 	}
 }
 
-// asText replaces a member by a string with its JSON.
-func asText(name string) func(m members) {
-	return func(m members) { m[name] = wire.Encode(string(m[name])) }
-}
-
 func inLowerCase(name string) func(m members) {
 	return func(m members) { m[name] = jsontext.Value(strings.ToLower(string(m[name]))) }
 }
@@ -255,4 +221,9 @@ func envelopeWrapped(o *options) {
 func errorAsResult(m members) {
 	m["type"] = wire.Encode(proto.ToolResult)
 	inPayload(func(p members) { p["ok"] = jsontext.Value("false") })(m)
+}
+
+// asText replaces a member by a string with its JSON.
+func asText(name string) func(m members) {
+	return func(m members) { m[name] = wire.Encode(string(m[name])) }
 }

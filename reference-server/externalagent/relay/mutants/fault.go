@@ -1,18 +1,21 @@
 // Package mutants is the catalogue of faulty relays of external-agent: each is the bundled relay with one named fault
 // that a real implementation might have, and breaks few clauses. They prove that the suite finds faults.
 //
-// The rows are in catalogue.yaml, the faults in the other files, by subject. A fault changes a decision by
-// relay.Policy, or frames on their way in or out.
+// The rows are in catalogue.yaml, with what they do to messages; the other faults are in the other files, by subject.
+// A fault changes a decision by relay.Policy, or frames on their way in or out.
 package mutants
 
 import (
+	"cmp"
 	_ "embed"
+	"fmt"
 	"slices"
 
 	"github.com/coder/websocket"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"parley/internal/faultrule"
 	proto "parley/protocol/externalagent"
 	"parley/reference-server/catalogue"
 	"parley/reference-server/externalagent/relay"
@@ -26,7 +29,23 @@ var rows []byte
 var Catalogue = catalogue.New[options](rows,
 	joinedFaults, joiningFaults, hostFaults, sessionFaults, routingFaults, lossFaults, orderFaults, replyFaults,
 	contentFaults,
-	envelopeFaults, refusalFaults, connectionFaults, cutFaults, memoryFaults)
+	envelopeFaults, refusalFaults, connectionFaults, cutFaults, memoryFaults).Messages(altering)
+
+// altering puts in what a row does to messages. The party of a message is the role that has sent it, and the number of
+// the connection that it goes to.
+func altering(o *options, f catalogue.Faults) {
+	x := catalogue.Inside(f, faultrule.Form[[]byte]{
+		TypeOf: faultrule.TypeAt("/type"),
+		Write:  func(data []byte) faultrule.Content { return faultrule.Content{Body: data} },
+		Read:   func(_ []byte, c faultrule.Content) []byte { return c.Body },
+	})
+	o.Outbound = func(_ view, from, to party, data []byte, send sender) {
+		by := fmt.Sprint(cmp.Or(from.Role, proto.Relay), " ", to.Conn)
+		for _, data := range x.Pass(by, faultrule.Server, data) {
+			send(to.Conn, data)
+		}
+	}
+}
 
 // Short names for what every fault handles.
 type (
@@ -126,11 +145,6 @@ func passing(f func(m members), types ...string) fault {
 			return edited(data, f)
 		}
 	}
-}
-
-// leaving removes a member from the payloads of a type.
-func leaving(name, kind string) fault {
-	return passing(inPayload(func(p members) { delete(p, name) }), kind)
 }
 
 // ofType reports whether an envelope has one of the types; it does if no types are given.

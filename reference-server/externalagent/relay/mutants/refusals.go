@@ -44,17 +44,11 @@ var refusalFaults = map[string]fault{
 		p["code"] = map[any]string{proto.InvalidMessage: "InvalidMessage",
 			proto.SessionNotActive: "SessionNotActive"}[p["code"]]
 	}),
-	"errors-without-code":  failingBody(spoil.Lose("code")),
-	"errors-code-a-number": failingBody(spoil.Set("code", 400)),
-	"errors-code-beside":   failingAs(codeBeside),
+	"errors-code-beside": failingAs(codeBeside),
 	"errors-code-inside": failingBody(func(p object) {
 		p["error"] = object{"code": p["code"]}
 		delete(p, "code")
 	}),
-	"errors-without-message":     failingBody(spoil.Lose("message")),
-	"errors-message-null":        failingBody(spoil.Set("message", nil)),
-	"errors-message-a-list":      failingBody(spoil.Change("message", spoil.InList)),
-	"errors-message-renamed":     failingBody(spoil.Rename("message", "reason")),
 	"unjoined-unanswered":        unjoined(func(view, party, *envelope, *refusal) *refusal { return nil }),
 	"unjoined-another-code":      unjoined(refusedWith(proto.UnknownTool)),
 	"unjoined-a-code-of-its-own": unjoined(refusedWith("NOT_JOINED")),
