@@ -1,6 +1,6 @@
-// Package sessionchat is the vocabulary of the session-chat protocol: the names of its messages and fields, and the
-// shapes that carry them. It does no I/O and judges nothing, so that the bundled server and the harness share words
-// but no misunderstandings.
+// Package sessionchat is the vocabulary of the session-chat protocol: the names of its messages and of their members,
+// under which the harness decodes them. It does no I/O and judges nothing, so that the bundled server and the harness
+// share words but no misunderstandings.
 //
 // Source: session-chat.zh.md, section 消息协议; names that the source leaves open are those of the default binding.
 package sessionchat
