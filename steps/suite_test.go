@@ -149,7 +149,7 @@ func (toy) Register(sc *godog.ScenarioContext, w func() *World) {
 // came has the results of the scenarios: the outcome, those of the clauses, the states of the steps, and the steps that
 // found failures.
 var came = map[string][]string{
-	"passes":                          {"passed", "AS-001 passed", "passed", "passed"},
+	"passes": {"passed", "AS-001 passed", "passed", "passed"},
 	"breaks a clause and goes on": {"failed", "AS-001 failed", "AS-006 passed", "failed", "passed",
 		`1 Then it breaks "AS-001"`},
 	"breaks what it needs": {"failed", "AS-001 failed", "AS-006 not-tested", "failed", `1 Then it needs "AS-001"`},

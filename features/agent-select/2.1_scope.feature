@@ -79,4 +79,4 @@ Feature: 2.1 What the server offers
       Given client A has a session
       When client A chats
       Then client A is answered and its turn ends
-      And client A is answered in each of 8 chats, each sent right behind the turn before it
+      And client A is answered in each of 8 chats, each sent right after the previous turn

@@ -115,7 +115,7 @@ Feature: 3.2 Switching the agent
     @preflight-3 @AS-006 @AS-011 @AS-013 @AS-041 @AS-042 @AS-043 @AS-044 @AS-084 @AS-085 @AS-119 @AS-3.2-11
     Scenario: one client alone is switched and refused
       Given client A has a session
-      Then client A, alone, is switched to each built-in agent and refused what it may not ask
+      Then client A, alone, can switch to each built-in agent and is refused invalid switches
 
   Rule: Every later turn uses the new agent, however soon it comes (后续对话使用 code_reviewer 主代理的配置)
 
@@ -123,7 +123,7 @@ Feature: 3.2 Switching the agent
     Scenario: chats right behind the turns before them use the agent to which the session was switched
       Given the target has a custom agent
       And client A has switched to the custom agent
-      Then client A is answered in each of 8 chats, each sent right behind the turn before it
+      Then client A is answered in each of 8 chats, each sent right after the previous turn
       And every turn of client A had the prompt of the custom agent
 
   Rule: agentName is the name that the agent has in agent_list (agentName: "Code Reviewer")

@@ -409,7 +409,7 @@ Feature: 4.3 Sessions and connections
       Given client A has switched to "debugger"
       And client A has a turn running that will answer
       And client A has another session
-      When client A loads its first session back
+      When client A loads its first session again
       Then client A is busy until the turn in its session ends
 
     @AS-109 @model @two-clients @AS-4.3-42

@@ -81,24 +81,24 @@ Feature: 1 The scope of the prototype
     @host @EA-011 @booking @EA-1-11
     Scenario: a new session has no traces of the one before
       Given the states of a session are known
-      And agent A leaves traces of every kind
+      And agent A fills its session with messages and tool calls
       When agent A ends the session
       Then agent A is told that the session has ended
-      And agent A has a new session without traces of the old one
+      And agent A has a new session that contains nothing of the old one
 
     @host @EA-011 @booking @EA-1-12
     Scenario: a session that starts right after another has no traces of it
       Given the states of a session are known
-      And agent A leaves traces of every kind
+      And agent A fills its session with messages and tool calls
       When agent A ends the session and starts another right after it
-      Then agent A has a new session without traces of the old one
+      Then agent A has a new session that contains nothing of the old one
 
     @host @EA-011 @booking @EA-1-13
     Scenario: a session that ends during a call leaves no traces in the next one
       Given the states of a session are known
       And agent A has a session
       When agent A makes a call, ends the session and starts another without waiting
-      Then agent A has a new session without traces of the old one
+      Then agent A has a new session that contains nothing of the old one
 
   Rule: Every session of a relay session has the whole scope (Host 将用户输入通过 `user.message` 转发给外部 Agent)
 
@@ -131,7 +131,7 @@ Feature: 1 The scope of the prototype
       Given the states of a session are known
       And agent A has a session
       When agent A makes a call of "<tool>", ends the session and starts another without waiting
-      Then agent A has a new session without traces of the old one
+      Then agent A has a new session that contains nothing of the old one
 
       Examples:
         | tool        |
@@ -141,4 +141,4 @@ Feature: 1 The scope of the prototype
     @host @EA-011 @booking @exclusive @EA-1-18
     Scenario: the first session of a host is like those that follow
       Given the states of a session are known
-      Then agent A has a new session without traces of the old one
+      Then agent A has a new session that contains nothing of the old one

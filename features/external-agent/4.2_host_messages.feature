@@ -368,7 +368,7 @@ Feature: 4.2 Host to client
       When agent A calls "prev"
       Then agent A is told that the call succeeded
       And agent A sees the effect of the call in a later state
-      When agent A calls "next", and chooses again if it has to
+      When agent A calls "next", choosing again if the host has forgotten the choices
       Then agent A is told that the call succeeded
       And agent A sees the effect of the call in a later state
 
@@ -377,14 +377,14 @@ Feature: 4.2 Host to client
     @host @EA-041 @EA-077a @EA-4.2-52
     Scenario: an agent gets a snapshot with a long history
       Given agent A has a session
-      When agent A sends the participant 6 messages of 12 KB, if the target takes such
+      When agent A sends the participant 6 messages of 12 KB, if the target accepts that size
       And agent A asks for a snapshot
       Then agent A gets a snapshot
 
     @relay @EA-008 @EA-4.2-53
     Scenario: a long message of an agent is passed on unchanged
       Given agent A has a session
-      When agent A sends the participant 1 message of 70 KB, if the target takes such
+      When agent A sends the participant 1 message of 70 KB, if the target accepts that size
       Then the relay has passed on every message of agent A and its host unchanged
 
   Rule: An agent takes a state from what follows a call, whoever speaks meanwhile (应消费后续 `state.updated`)

@@ -136,7 +136,7 @@ Feature: 4.3 Synchronisation
     @agent @EA-074 @EA-074a @EA-4.3-23
     Scenario: an agent continues after its session is lost
       Given a host awaits the agent
-      And the session is gone at call 2
+      And the host has lost the session at call 2
       When the agent is started
       Then the agent continues
 

@@ -44,7 +44,7 @@ func baselineUpdateCommand(s *streams) *cobra.Command {
 	var o baselineOptions
 	c := &cobra.Command{
 		Use:   "update FILE --from results.json",
-		Short: "Drop the rows of what is fixed",
+		Short: "Drop the rows of clauses that no longer fail",
 		Long: `Drop the rows of a baseline whose clauses pass in the results of a whole run. Nothing is added and nothing
 else changes: comments on lines of their own, order and blank lines stay. Rows of flaky clauses stay, because
 one pass proves nothing. With several --from a row goes only if its clause passes in all of them.

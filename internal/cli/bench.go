@@ -30,7 +30,7 @@ func benchCommand(s *streams) *cobra.Command {
 	var o benchOptions
 	c := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure what the suites cost on this machine, beside the bare round trips of their scenarios",
+		Short: "Measure how long the suites take on this machine, compared with bare round trips",
 		Long: `Measure the time of each scenario against the bundled targets, and beside it the floor: the time of the bare
 round trips that the same scenarios need. For the floor, a client and a server that know the transport alone open as
 many connections and exchange as many messages of the same sizes, as the transcripts of the run say, as many side by
@@ -58,7 +58,7 @@ that did not pass, and so was not measured.`,
 	f.StringSliceVar(&o.drivers, "driver", nil,
 		"drivers to measure, a comma-separated `LIST` (default those that the bundled targets declare)")
 	f.StringVar(&o.tags, "tags", "", "measure only the scenarios that a tag `EXPR` selects, and preflight")
-	f.IntVar(&o.runs, "runs", 3, "run each suite and each floor `N` times")
+	f.IntVar(&o.runs, "runs", 3, "run each suite, and its bare round trips, `N` times")
 	f.StringVar(&o.json, "json", "", "also write all figures to `FILE`")
 	return c
 }

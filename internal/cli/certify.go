@@ -59,7 +59,7 @@ Only a conformant run of a whole suite is certified. A baseline, a filter, --all
 	f.StringVar(&o.version, "target-version", "", "`VERSION` of the target that was judged "+
 		"(default that of parley run --target-version)")
 	f.StringVar(&o.artifact, "artifact", "",
-		"`FILE` that the target was built as, such as an archive; its digest is certified")
+		"built `FILE` of the target, such as an archive; its digest is certified")
 	f.StringVar(&o.expires, "expires", "", "last `DAY` on which the certificate is valid, such as 2027-12-31 "+
 		"(default a year after the run)")
 	f.StringVar(&o.kills, "kills", "",

@@ -25,7 +25,7 @@ func diffCommand(s *streams) *cobra.Command {
 	var o diffOptions
 	c := &cobra.Command{
 		Use:   "diff OLD NEW",
-		Short: "Say what changed between two runs",
+		Short: "Show what changed between two runs",
 		Long: `Compare the results.json of two runs, by protocol and role: which clauses are newly broken, fixed or newly
 untested, how the suite changed, and which scenarios take much longer.
 

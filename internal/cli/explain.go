@@ -23,7 +23,7 @@ func explainCommand(s *streams) *cobra.Command {
 suite reads and observes it, for which roles it is judged, which scenarios, steps and monitors judge it, which
 mutants prove that they do, and how to run them alone. A clause that a page and its server share is shown for
 both. For a scenario, show its clauses, its place, and how to run it alone. For a mutant, whose name a report gives
-behind "looks like", show why real servers have its fault, which clauses it breaks, what finds it, and how to serve
+after "looks like", show why real servers have its fault, which clauses it breaks, what finds it, and how to serve
 it.`,
 		Example: "  parley explain AS-080 as-053 EA-026\n  parley explain AS-4.1-06\n  parley explain trims-ids",
 		RunE:    func(c *cobra.Command, args []string) error { return explain(c.Context(), args, s) },

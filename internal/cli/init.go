@@ -52,7 +52,7 @@ func initCommand(s *streams) *cobra.Command {
 			return runInit(c.Context(), args, o, s)
 		},
 	}
-	protocols := "`PROTOCOL` that the server speaks, instead of the one that is found"
+	protocols := "`PROTOCOL` that the server speaks, instead of the detected one"
 	for _, kind := range suite.Kinds() {
 		if kind.ForPage != nil {
 			protocols += "; of a folder or an .html file " + kind.Protocol

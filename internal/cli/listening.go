@@ -80,8 +80,8 @@ type linkOptions struct {
 func (l *linkOptions) declareFlags(f *pflag.FlagSet) {
 	l.declareHeaders(f)
 	f.BoolVar(&l.insecure, "insecure", false, "do not check the certificate of the target; such a run never certifies")
-	f.StringVar(&l.ca, "ca", "", "PEM `FILE` of the authority that has signed the certificate of the target")
-	f.StringVar(&l.cert, "cert", "", "PEM `FILE` of the certificate that is shown to the target")
+	f.StringVar(&l.ca, "ca", "", "PEM `FILE` of the authority that signed the target's certificate")
+	f.StringVar(&l.cert, "cert", "", "PEM `FILE` of the client certificate to present to the target")
 	f.StringVar(&l.key, "key", "", "PEM `FILE` of its key")
 }
 
@@ -95,10 +95,10 @@ func (l *linkOptions) declareHeaders(f *pflag.FlagSet) {
 // declareBeside defines the flags for a command that has --key of its own.
 func (l *linkOptions) declareBeside(f *pflag.FlagSet) {
 	l.declareHeaders(f)
-	f.StringVar(&l.ca, "ca", "", "PEM `FILE` of the authority that has signed the certificate of the target")
+	f.StringVar(&l.ca, "ca", "", "PEM `FILE` of the authority that signed the target's certificate")
 	f.BoolVar(&l.insecure, "insecure", false, "do not check the certificate of the target")
 	l.certFlag, l.keyFlag = "--client-cert", "--client-key"
-	f.StringVar(&l.cert, "client-cert", "", "PEM `FILE` of the certificate that is shown to the target")
+	f.StringVar(&l.cert, "client-cert", "", "PEM `FILE` of the client certificate to present to the target")
 	f.StringVar(&l.key, "client-key", "", "PEM `FILE` of its key")
 }
 

@@ -87,9 +87,9 @@ func (o *loadOptions) declareFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.role, "role", "", "`ROLE` of the target (default that of the profile, or the first of the protocol)")
 	f.StringVar(&o.driver, "driver", "", "`DRIVER` of the sessions: sse or ws (default the first of the target)")
 	f.IntVar(&o.sessions, "sessions", 100, "hold `N` sessions")
-	f.DurationVar(&o.duration, "duration", 30*time.Second, "let acts arrive for `TIME`, after all sessions are open")
+	f.DurationVar(&o.duration, "duration", 30*time.Second, "begin acts for `TIME`, once all sessions are open")
 	f.Float64Var(&o.rate, "rate", 0,
-		"let `R` acts arrive per second, over all sessions (default one of each session in 5s)")
+		"begin `R` acts per second over all sessions (default one per session every 5s)")
 	f.Float64Var(&o.opening, "open-rate", 0, "open `R` sessions per second (default 1000)")
 	f.StringVar(&o.shape, "shape", string(load.Soak), "`SHAPE` of the rate: ramp, step or soak")
 	f.DurationVar(&o.timeout, "timeout", 0, "an act without an answer has failed after `TIME` (default 10s)")
@@ -100,7 +100,7 @@ func (o *loadOptions) declareFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.strict, "strict", false, "count a broken SHOULD as a failure")
 	f.StringVar(&o.out, "out", "parley-results", "`DIR` for the results; created if missing")
 	f.StringVar(&o.format, "format", defaultFormats, "reports to write, a comma-separated `LIST` of "+formatNames())
-	f.BoolVarP(&o.verbose, "verbose", "v", false, "a line for each second, and every failure in full")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "print a line every second, and every failure in full")
 	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")
 	o.link.declareFlags(f)
 }

@@ -25,8 +25,8 @@ func mergeCommand(s *streams) *cobra.Command {
 	var o runOptions
 	c := &cobra.Command{
 		Use:   "merge RESULTS…",
-		Short: "Put the shards of a run together",
-		Long: `Put the shards of a run together: the results.json of each part that parley run --shard I/N judged, in any
+		Short: "Merge the shards of a run",
+		Long: `Merge the shards of a run: the results.json of each part that parley run --shard I/N judged, in any
 order. The results are those of a single run, with its verdict and exit code. They are written to --out with the
 transcripts and the other evidence of all shards, which must be beside each results.json.
 

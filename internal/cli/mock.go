@@ -33,23 +33,23 @@ func mockCommand(s *streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "mock FILE...",
 		Short: "Answer as recorded servers did, or act as recorded clients did",
-		Long: `Serve what recordings show: what comes is answered as the recorded server answered it. A message is matched by
-its content, not by its position. Times and random ids may differ, and --ignore names what else may. Answers are
-sent at once, or at the recorded pace with --speed. What no recording shows is refused with HTTP status 501, or
-left without an answer on a WebSocket, and printed on stderr, with what was shown that is most like it. The first
-line on stdout is the URL. The mock ends when it is interrupted.
+		Long: `Answer each request and message as the recorded server answered it. Messages are matched by their
+content, not by their position. Times and random ids may differ, and --ignore names what else may. Answers are
+sent at once, or at the recorded pace with --speed. A request that is in no recording gets HTTP status 501, and a
+WebSocket message no answer; stderr shows each of them with the recorded one that is most similar. The first line
+on stdout is the URL. The mock ends when it is interrupted.
 
 With --against, act as the recorded clients did against a server: a URL or a profile, also one that is started over
-stdio. What a client did by itself is done at once; what it did upon a message is done when one comes that matches
-it, in whatever order. An answer that repeats an id of a message is given again if such a message comes again with
-another id. What no recording shows is printed, with what was shown that is most like it; if the recorded message has
-not come a tenth of --within later, the mock goes on as if it had, and prints that difference once. The mock ends
-when all has been done, or when nothing has become due for --within; then it prints what was not done, and what that
-waited for.
+stdio. What a client did on its own is done at once; what it did in reply to a message is done when a matching message
+arrives, in any order. A reply that repeats an id of a message is sent again if such a message arrives again with
+another id. A message that is in no recording is printed with the recorded one that is most similar; if that has not
+arrived a tenth of --within later, the mock takes the one for the other, and prints that difference once. The mock
+ends when everything is done, or when for --within no message has arrived on which the next act depends; then it
+prints what was not done, and the messages that were missing.
 
-Exit codes: 0 interrupted, or everything was done and known · 1 something was not shown (when serving, only with
---strict), or not done · 2 wrong usage, or a file is not a recording that can be played · 3 the target could not be
-started or reached, or the address is taken · 130 --against was interrupted.`,
+Exit codes: 0 interrupted, or everything was done and known · 1 a message was in no recording (when serving, only
+with --strict), or something was not done · 2 wrong usage, or a file is not a recording that can be played · 3 the
+target could not be started or reached, or the address is taken · 130 --against was interrupted.`,
 		Example: `  parley mock good.jsonl
   parley mock good.jsonl refusals.jsonl --addr 127.0.0.1:3000 --ignore chat:/content
   parley mock good.jsonl --against http://localhost:3000`,
@@ -69,10 +69,11 @@ started or reached, or the address is taken · 130 --against was interrupted.`,
 	f := c.Flags()
 	f.StringVar(&o.addr, "addr", "127.0.0.1:0", "`ADDRESS` to listen on, of loopback; port 0 is any free one")
 	f.StringVar(&o.against, "against", "", "act as the recorded client, against `TARGET`: a URL or a profile")
-	f.DurationVar(&o.within, "within", 10*time.Second, "with --against: `LIMIT` for what makes something due")
+	f.DurationVar(&o.within, "within", 10*time.Second,
+		"with --against: wait at most `LIMIT` for a message on which the next act depends")
 	f.Float64Var(&o.speed, "speed", 0, "when serving, answer `N` times as fast as recorded (1: as recorded; default "+
 		"without waiting)")
-	f.BoolVar(&o.strict, "strict", false, "exit with 1 if something came that no recording shows")
+	f.BoolVar(&o.strict, "strict", false, "exit with 1 if a message came that is in no recording")
 	f.StringArrayVar(&o.ignore, "ignore", nil, "what may differ: `POINTER`, TYPE:POINTER or TYPE; may be repeated")
 	return c
 }

@@ -46,24 +46,24 @@ func proxyCommand(s *streams) *cobra.Command {
 	var o proxyOptions
 	c := &cobra.Command{
 		Use:   "proxy --to URL | -- COMMAND",
-		Short: "Stand between a client and a server, and judge what passes",
-		Long: `Stand between a real client and a real server, pass on every byte, and judge what passes. The client connects
+		Short: "Stand between a client and a server, and judge the traffic",
+		Long: `Stand between a real client and a real server, pass on every byte, and judge the traffic. The client connects
 to the address on the first line of stdout; its requests, event streams and WebSockets go on to --to. With a
 command after -- the proxy starts it and stands between it and its own stdin and stdout, line by line.
 
 It judges every clause that observed traffic can decide, of both sides where the protocol has clauses of both,
-and says before it starts which these are. A clause passes only if the traffic showed that it is kept. What would
-need an act of the harness is not tested. Such results never certify.
+and says before it starts which these are. A clause passes only if the traffic showed that it is kept. Clauses
+that need an act of the harness are not tested. Such results never certify.
 
 With --console it also serves the page of parley simulate, whose URL is the second line: it shows each message with
-its judgements, and holds those that you choose, to be edited, dropped, sent twice or later. With a command its URL is
-a line of its own on stderr.
+its judgements, and holds the messages that you choose, so that you can edit, drop, repeat or delay them. With a
+command its URL is a line of its own on stderr.
 
 It ends with Ctrl-C, after --for, or with the command, and writes results.json, junit.xml, report.html and the
 transcripts to --out, as parley run does. Credentials in requests are redacted there.
 
 Exit codes: 1 a MUST is broken · 0 something was judged, and no MUST is broken · 5 nothing was judged, since
-nothing passed that shows a clause · 2 wrong usage · 3 the address or the command could not be started. With a
+no traffic showed a clause · 2 wrong usage · 3 the address or the command could not be started. With a
 command, its own exit code unless that is 0.`,
 		Example: `  parley proxy --to http://localhost:3000 --listen 127.0.0.1:3001
   parley proxy --to ws://localhost:3000/chat/ws --protocol PROTOCOL --for 10m
@@ -98,7 +98,8 @@ func (o *proxyOptions) declareFlags(c *cobra.Command) {
 	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "`ADDR` for clients, where port 0 is a free one")
 	f.StringSliceVar(&o.roles, "role", nil,
 		"`ROLE` to judge; may be repeated (default the first one of each side that the protocol has)")
-	f.StringVar(&o.profile, "profile", "", "`FILE` that has the server's names on the wire, as for parley run --target")
+	f.StringVar(&o.profile, "profile", "",
+		"profile `FILE` with the server's names of messages and fields, as for parley run --target")
 	f.DurationVar(&o.for_, "for", 0, "end after `TIME`, such as 10m (default at Ctrl-C)")
 	f.StringVar(&o.cert, "cert", "", "listen with https: PEM `FILE` of the certificate")
 	f.StringVar(&o.key, "key", "", "PEM `FILE` of its key")
@@ -108,9 +109,9 @@ func (o *proxyOptions) declareFlags(c *cobra.Command) {
 	f.BoolVar(&o.strict, "strict", false, "count a broken SHOULD as a failure")
 	f.StringVar(&o.out, "out", "parley-results", "`DIR` for the results; created if missing")
 	f.StringVar(&o.format, "format", defaultFormats, "reports to write, a comma-separated `LIST` of "+formatNames())
-	f.StringVar(&o.recording, "record", "", "write what passes to `FILE` as a recording, message by message")
-	f.StringVar(&o.faults, "faults", "", "let the faults of `FILE` happen to what passes; clients are not judged then")
-	f.StringVar(&o.console, "console", "", "show what passes on a page at `ADDR`, where messages can be held and edited")
+	f.StringVar(&o.recording, "record", "", "record the traffic in `FILE`, message by message")
+	f.StringVar(&o.faults, "faults", "", "inject the faults in `FILE` into the traffic; clients are then not judged")
+	f.StringVar(&o.console, "console", "", "show the traffic on a page at `ADDR`; it can hold and edit messages")
 	f.StringVar(&o.consoleKey, "console-token", "", "`TOKEN` that the page needs")
 	f.BoolVar(&o.verbose, "verbose", false, "report every failure in full, observations, and clauses that do not apply")
 	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")

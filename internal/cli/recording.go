@@ -37,12 +37,12 @@ func recordingCommand(s *streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "recording FILE",
 		Short: "Print a recording as text, or convert it from and to HAR",
-		Long: `Print a recording as text, one record a line, as in the transcripts of a run. A last line that its writer did
-not finish is left out, which is said on stderr. FILE may be - for stdin.
+		Long: `Print a recording as text, one record a line, as in the transcripts of a run. An unfinished last line
+is left out, and stderr says so. FILE may be - for stdin.
 
 --har prints it as HAR 1.2, which the developer tools of browsers import. --from-har reads a file that they have
-exported, and prints a recording of what the page has said to one server: requests of scripts, event streams and
-WebSocket messages. Where the page spoke with several, --origin names one. HAR files are kept in memory, and have
+exported, and prints a recording of what the page exchanged with one server: requests of scripts, event streams and
+WebSocket messages. If there were several servers, --origin names one. HAR files are kept in memory, and have
 256 MiB at most.
 
 Exit codes: 0 printed · 2 wrong usage, or the file is not a recording, or not HAR.`,

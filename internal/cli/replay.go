@@ -36,16 +36,16 @@ func replayCommand(s *streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "replay FILE --against TARGET | --serve ADDRESS",
 		Short: "Play one side of a recording against a live other side, and show what differs",
-		Long: `Play one side of a recording, and show where what the other side does differs from what was recorded:
+		Long: `Play one side of a recording against a live other side, and show where that differs from the recording:
 
   --against TARGET   play the client against a server: a URL or a profile, also one that is started over stdio
   --serve ADDRESS    play the server for a client that connects to ADDRESS, whose URL is the first line on stdout
   --serve stdio      play the server of a recording made over stdio for the program that has started this one
 
-Each message is sent as soon as everything that was received before it in the recording has come, or at its recorded
-time with --speed. Ids that the other side draws anew are replaced in what is sent. What may differ (ids, times, a
-model's words) the schemas of the protocol's messages say; --same-words compares the words too. FILE may be - for
-stdin.
+Each message is sent once all messages that come before it in the recording have been received, or at its recorded
+time with --speed. If the other side generates new ids, the messages sent to it contain these. The schemas of the
+protocol's messages say which values may differ (ids, times, a model's words); --same-words compares the words too.
+FILE may be - for stdin.
 
 --ignore names what else may differ: /data/text in any message, agent_text:/data/text in those of a type, * for any
 member or index, and agent_text for messages of a type, which may be more or fewer.
@@ -68,8 +68,8 @@ the target could not be started or reached, or the address is taken · 130 inter
 	f.StringVar(&o.serve, "serve", "", "`ADDRESS` of loopback to play the server at (port 0: any free one), or stdio")
 	f.Float64Var(&o.speed, "speed", 0, "play `N` times as fast as recorded (1: as recorded; default without waiting)")
 	f.DurationVar(&o.within, "within", 10*time.Second,
-		"`LIMIT` for what is to come, from the last thing that came; with --serve it "+
-			"counts, unless given, only while no client is connected")
+		"wait at most `LIMIT` after the last message for the next one; with --serve the default "+
+			"applies only while no client is connected")
 	f.StringArrayVar(&o.ignore, "ignore", nil, "what may differ: `POINTER`, TYPE:POINTER or TYPE; may be repeated")
 	f.BoolVar(&o.words, "same-words", false, "a model's words must be as recorded")
 	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")

@@ -53,12 +53,12 @@ With --target or --protocol a session with that target has begun by then; with -
 the second line is the URL where your program reaches it.
 
   auto     the bundled target answers
-  ask      so it does, but you decide on each of its messages
+  ask      the bundled target answers, and you decide on each of its messages
   script   a script answers: a ready one by its name, or a file of your own
   mutant   the bundled target answers with a fault: parley mutants --list --protocol PROTOCOL lists them
 
-With --to your own server answers in place of the bundled one, and ask holds what passes in either direction: to be
-seen, edited, dropped, sent twice or later.
+With --to your own server answers in place of the bundled one, and ask holds messages in both directions, so that you
+can look at them, and edit, drop, repeat or delay them.
 
 It runs until interrupted. With --token every request needs the header "Authorization: Bearer TOKEN"; open the page
 with ?token=TOKEN once. An address that other machines can reach requires --token and TLS.
@@ -80,8 +80,8 @@ Exit codes: 0 interrupted · 2 wrong usage · 3 the address, the target or the p
 	f.StringVar(&o.target, "target", "", "`TARGET` of a session that begins at once: a URL, or the file of a profile")
 	f.StringVar(&o.play.As, "as", "", "`PARTY` to play for your program, such as server")
 	f.StringVar(&o.play.Mind, "mind", "",
-		"`MIND` of that party: auto, ask, script or mutant (default as the other flags say, or auto)")
-	f.StringVar(&o.play.Mutant, "mutant", "", "`NAME` of the fault that the party has")
+		"who decides for the party: `MIND` is auto, ask, script or mutant (default as the other flags imply, or auto)")
+	f.StringVar(&o.play.Mutant, "mutant", "", "give the party the fault `NAME`")
 	f.StringVar(&o.play.Script, "script", "", "`NAME|FILE` of the script that the party follows")
 	f.StringVar(&o.play.Listen, "listen", "",
 		"`ADDR` where the party listens (default 127.0.0.1:0, where 0 is a free port)")

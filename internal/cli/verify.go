@@ -32,7 +32,7 @@ func verifyCommand(s *streams) *cobra.Command {
 	var o verifyOptions
 	c := &cobra.Command{
 		Use:   "verify CERTIFICATE",
-		Short: "Check a certificate, and say what it claims",
+		Short: "Check a certificate, and show what it claims",
 		Long: `Check a certificate without a network: its signature, the digests of what --results and --artifact name,
 that the suite is known, and that it has not expired; then say in plain words what it claims, and what it does not.
 

@@ -60,7 +60,9 @@ func TestTwoFaultsOfOneID(t *testing.T) {
 func TestMessages(t *testing.T) {
 	rows := []byte("- id: loses\n  fault: {on: &last {type: end}, do: drop}\n" +
 		"- id: renames\n  fault: [{on: *last, do: {retype: stop}}, {do: {set: {/n: 7}}}]\n- id: function\n")
-	type options struct{ pass func(m map[string]any) []map[string]any }
+	type options struct {
+		pass func(m map[string]any) []map[string]any
+	}
 	s := New(rows, map[string]func(*options){"function": func(*options) {}}).Messages(func(o *options, f Faults) {
 		x := Inside(f, Form[map[string]any, Number]("/type"))
 		o.pass = func(m map[string]any) []map[string]any { return x.Pass("C1", faultrule.Server, m) }

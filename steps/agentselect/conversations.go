@@ -166,7 +166,7 @@ func turnNonces(nonce, text string) []string {
 // is preliminary: judged again, they wait until the session is idle.
 
 func (r registry) consecutive() {
-	r.step(`^client (\w+) is answered in each of (\d+) chats, each sent right behind the turn before it$`,
+	r.step(`^client (\w+) is answered in each of (\d+) chats, each sent right after the previous turn$`,
 		r.answeredInEach)
 	r.step(`^client (\w+) is switched (\d+) times in a row$`, r.switchedOften)
 	r.step(`^every turn of client (\w+) had the prompt of the custom agent$`, r.everyTurnHadPrompt)

@@ -22,7 +22,7 @@ func (r registry) sessions() {
 			return r.creates(ctx, c, fields{vocab.InitialAgentID: initial.id})
 		})
 	r.step(`^client (\w+) (?:loads|tries to load) the session of client (\w+)$`, r.loads)
-	r.step(`^client (\w+) loads its first session back$`, r.loadsFirst)
+	r.step(`^client (\w+) loads its first session again$`, r.loadsFirst)
 	r.step(`^client (\w+) loads the session "([^"]*)"$`, r.loadsNamed)
 	r.step(`^client (\w+) has its session$`, r.hasItsSession)
 	r.step(`^client (\w+) is refused the session$`, r.isRefusedSession)

@@ -225,6 +225,11 @@ func (Protocol) Renamed() [][2]string {
 		{`^(client \w+ connects and switches to "[^"]*") as early as it can$`, `$1 as early as possible`},
 		{`^each switch of client (\w+) starts from the agent that the one before it led to$`,
 			`each switch of client $1 starts where the previous one ended`},
+		{`^(client \w+ loads its first session) back$`, `$1 again`},
+		{`^(client \w+ is answered in each of \d+ chats, each sent right) behind the turn before it$`,
+			`$1 after the previous turn`},
+		{`^(client \w+, alone,) is switched to each built-in agent and refused what it may not ask$`,
+			`$1 can switch to each built-in agent and is refused invalid switches`},
 	}
 }
 

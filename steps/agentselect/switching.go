@@ -43,7 +43,7 @@ func (r registry) switching() {
 	r.step(`^client (\w+) is switched in the session of client (\w+)$`, r.isSwitchedInLoaded)
 	r.step(`^client (\w+) can switch to every agent that it was offered$`, r.canSwitchToAll)
 	r.step(`^the answer to client (\w+) is recorded$`, r.answerObserved)
-	r.step(`^client (\w+), alone, is switched to each built-in agent and refused what it may not ask$`, r.answersAlone)
+	r.step(`^client (\w+), alone, can switch to each built-in agent and is refused invalid switches$`, r.answersAlone)
 }
 
 // sendSwitch sends switch_agent as a client's act and moves the mark.

@@ -84,7 +84,7 @@ func (s *suite) departureSteps() []step {
 			t.movesOn()
 			return []any{hangUp{}}
 		})},
-		{`^the session is gone at call (\d+)$`, at(func(t turn) []any {
+		{`^the host has lost the session at call (\d+)$`, at(func(t turn) []any {
 			t.active = false
 			t.reset()
 			return []any{envelope(vocab.ErrorMessage, "", t.id, notActive)}

@@ -159,9 +159,10 @@ func keepsMessages() bad {
 	}
 }
 
-const aNewSessionIsCleanLines = "Given the states of a session are known\nAnd agent A leaves traces of every kind\n" +
+const aNewSessionIsCleanLines = "Given the states of a session are known\n" +
+	"And agent A fills its session with messages and tool calls\n" +
 	ending +
-	"And agent A has a new session without traces of the old one\n"
+	"And agent A has a new session that contains nothing of the old one\n"
 
 var aNewSessionIsCleanClock = 0
 

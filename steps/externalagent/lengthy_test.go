@@ -11,7 +11,8 @@ import (
 
 // TestLongMessages checks that a target may refuse long messages, and that what it takes must be served.
 func TestLongMessages(t *testing.T) {
-	const long = session + "When agent A sends the participant 2 messages of 12 KB, if the target takes such\n" + asksFor
+	const long = session +
+		"When agent A sends the participant 2 messages of 12 KB, if the target accepts that size\n" + asksFor
 	isLong := func(asked *transcript.Record) bool {
 		return asked != nil && kindOf(asked) == vocab.AgentMessage && len(asked.Bytes) > 11<<10
 	}

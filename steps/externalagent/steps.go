@@ -85,7 +85,7 @@ func (s *suite) sessionSteps() []step {
 		})},
 		{`^agent (\w+) ends the session$`, s.by(s.ends)},
 		{`^agent (\w+) is told that the session has ended$`, s.by(s.isEnded)},
-		{`^agent (\w+) has a new session without traces of the old one$`, s.by(s.startsClean)},
+		{`^agent (\w+) has a new session that contains nothing of the old one$`, s.by(s.startsClean)},
 		{`^agent (\w+) ends the session and starts another right after it$`,
 			s.by(func(ctx context.Context, p *party) error { return s.endsAndStarts(ctx, p, false, "") })},
 		{`^agent (\w+) makes a call(?: of "(\w+)")?, ends the session and starts another without waiting$`,
@@ -94,7 +94,7 @@ func (s *suite) sessionSteps() []step {
 		{`^whether agent (\w+)'s session has survived is recorded$`, s.by(s.survivalNoted)},
 		{`^agent (\w+) finds its session as it left it, if the session has survived$`, s.by(s.findsAsLeft)},
 		{`^the states of a session are known$`, s.firstStateKnown},
-		{`^agent (\w+) leaves traces of every kind$`, s.by(s.leavesTraces)},
+		{`^agent (\w+) fills its session with messages and tool calls$`, s.by(s.leavesTraces)},
 		{`^agent (\w+) is in sync$`, s.by(s.inStep)},
 		{`^agent (\w+) receives a new state$`, s.by(s.hearsOfState)},
 		{`^agent (\w+) knows what the host changes on its own$`, s.by(s.learnRestless)},
@@ -108,7 +108,8 @@ func (s *suite) callSteps() []step {
 		{`^agent (\w+) books up to the first call of "(\w+)"$`, s.byWith(s.upTo)},
 		{`^agent (\w+) is told that the call succeeded$`, s.by(s.lastWentWell)},
 		{`^agent (\w+) calls "(\w+)"$`, s.byWith(s.callsAnnounced)},
-		{`^agent (\w+) calls "(\w+)", and chooses again if it has to$`, s.byWith(s.callsOrChooses)},
+		{`^agent (\w+) calls "(\w+)", choosing again if the host has forgotten the choices$`,
+			s.byWith(s.callsOrChooses)},
 		{`^agent (\w+) books a ticket from the first movie to the confirmation$`, s.byQuick(s.books)},
 		{`^agent (\w+) calls every announced tool at every stage of the booking$`, s.byQuick(s.callsEverything)},
 		{`^agent (\w+) calls the announced tools with other values at every stage of the booking$`,
@@ -166,7 +167,7 @@ func (s *suite) speakingSteps() []step {
 			_, err := s.send(ctx, p, envelope(vocab.AgentMessage, "", "", object{"text": "without an id " + odd}))
 			return err
 		})},
-		{`^agent (\w+) sends the participant (\d+) messages? of (\d+) KB, if the target takes such$`,
+		{`^agent (\w+) sends the participant (\d+) messages? of (\d+) KB, if the target accepts that size$`,
 			func(ctx context.Context, name string, n, kilobytes int) error {
 				return s.saysMuch(ctx, s.party(name), n, kilobytes)
 			}},

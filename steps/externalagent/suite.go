@@ -260,5 +260,12 @@ func (Protocol) Renamed() [][2]string {
 		{`^the agent uses nothing that is no longer shown$`, `the agent uses only what is still shown`},
 		{`^call ([^ ]+) is refused, and what it asks for is no longer announced$`,
 			`call $1 is refused, and is no longer announced`},
+		{`^(agent \w+) leaves traces of every kind$`, `$1 fills its session with messages and tool calls`},
+		{`^(agent \w+ has a new session) without traces of the old one$`, `$1 that contains nothing of the old one`},
+		{`^(agent \w+ calls "\w+"), and chooses again if it has to$`,
+			`$1, choosing again if the host has forgotten the choices`},
+		{`^(agent \w+ sends the participant \d+ messages? of \d+ KB, if the target) takes such$`,
+			`$1 accepts that size`},
+		{`^the session is gone (at call \d+)$`, `the host has lost the session $1`},
 	}
 }

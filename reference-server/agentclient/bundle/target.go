@@ -28,7 +28,7 @@ agent-client: {hooks: {selector: "#%s, #%s"}}
 // Target has the bundled target of the protocol.
 var Target = launch.Target{
 	Protocol: proto.Protocol,
-	Short:    "a page by which people talk to the agent-select server beside it, or to another one",
+	Short:    "a chat page, with an agent-select server for it or for another one",
 	Roles:    []launch.Role{client(made)},
 	Peers:    server.Target.Roles,
 }

@@ -19,7 +19,7 @@ var profile string
 // Target has the bundled target of the protocol.
 var Target = launch.Target{
 	Protocol: proto.Protocol,
-	Short:    "an event stream at /events and what belongs to it, and the WebSocket /agents/ws",
+	Short:    "the event stream /events with its requests, and the WebSocket /agents/ws",
 	Roles:    []launch.Role{serverRole(makeServer)},
 }
 

@@ -140,7 +140,7 @@ var agentService = launch.Service{
 	Examples:  []string{"--url ws://127.0.0.1:8124/agent/ws"},
 	NotServer: "an agent is not a server (leave it out; a token goes into --url, as its parameter token)",
 	Flags: func(f *pflag.FlagSet) launch.Serving {
-		at := f.String("url", "", "`URL` of the relay and host that the agent books at")
+		at := f.String("url", "", "`URL` of the relay and host where the agent books")
 		session := f.String("session", "", "`NAME` of the relay session that the agent joins (default default)")
 		return launch.Serving{Run: func(ctx context.Context,
 			p launch.Place) error {

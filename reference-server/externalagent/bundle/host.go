@@ -101,7 +101,7 @@ var hostService = launch.Service{
 	Announce: []launch.Endpoint{{Method: launch.Socket, Path: proto.Path}},
 	Page:     true,
 	Flags: func(f *pflag.FlagSet) launch.Serving {
-		logs := f.String("logs", "", "`DIR` of the study logs, made if it is missing (default a temporary one)")
+		logs := f.String("logs", "", "`DIR` for the study logs, created if missing (default a temporary one)")
 		catalogue := f.String("catalogue", "", "YAML `FILE` with the programme of the cinema (default built in)")
 		return launch.Serving{Make: func(at launch.Place) (launch.Handler, error) {
 			return makeServed(externalagent.Options{

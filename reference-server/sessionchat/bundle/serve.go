@@ -30,11 +30,12 @@ API answers conversations; its API key, if it needs one, is read from ` + modelK
 	Model:    true,
 	Flags: func(f *pflag.FlagSet) launch.Serving {
 		var o sessionchat.Options
-		f.StringVar(&o.DB, "db", "", "SQLite `FILE` of the sessions, made where it is missing (default in memory)")
+		f.StringVar(&o.DB, "db", "", "store the sessions in the SQLite `FILE`, created if missing (default in memory)")
 		f.BoolVar(&o.Unsynced, "no-sync", false,
-			"answer before the disk has written; what is saved survives the server's end, but not a loss of power")
-		f.DurationVar(&o.Idle, "idle", 0, "`DURATION` after which a session that nobody uses leaves memory (default 10m)")
-		f.StringVar(&o.Model, "model", "", "`NAME` of the model that is asked for where a chat names none (default default)")
+			"do not wait for the disk: saved sessions survive a restart of the server, but not a power failure")
+		f.DurationVar(&o.Idle, "idle", 0,
+			"remove a session from memory after it was unused for `DURATION` (default 10m)")
+		f.StringVar(&o.Model, "model", "", "`NAME` of the model for chats that name none (default default)")
 		at := f.String("model-url", "",
 			"base `URL` of the OpenAI-compatible API that answers (default the model of the suite)")
 		return launch.Serving{Make: func(p launch.Place) (launch.Handler, error) { return makeServed(o, *at, p) }}

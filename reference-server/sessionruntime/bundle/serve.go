@@ -36,9 +36,9 @@ stdout is one JSON message, and it exits at the end of its stdin.`,
 		var o sessionruntime.Options
 		stdio := f.Bool("stdio", false, "do not listen: speak on stdin and stdout, a JSON message per line")
 		f.DurationVar(&o.InputAck, "input-ack", 0,
-			"`DURATION` after which an INPUT_ACK counts as missing, where the set-up frame gives none (default 10s)")
+			"wait `DURATION` for an INPUT_ACK, unless the set-up frame gives a limit (default 10s)")
 		f.DurationVar(&o.CancelAck, "cancel-ack", 0,
-			"`DURATION` after which a CANCEL_ACK counts as missing, in the same way (default 10s)")
+			"wait `DURATION` for a CANCEL_ACK, unless the set-up frame gives a limit (default 10s)")
 		return launch.Serving{
 			Make: func(at launch.Place) (launch.Handler, error) {
 				o, err := servedOptions(o, at)
