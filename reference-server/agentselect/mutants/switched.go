@@ -185,13 +185,6 @@ func camel(code string) string {
 	return strings.Join(words, "")
 }
 
-func translated(d eventData) any {
-	if d["errorCode"] == proto.InvalidAgentID {
-		return "agentId 不能为空"
-	}
-	return "agentId 包含非法字符"
-}
-
 func shouted(key string) func(d eventData) any {
 	return func(d eventData) any { return strings.ToUpper(d[key].(string)) }
 }

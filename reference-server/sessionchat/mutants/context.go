@@ -274,10 +274,6 @@ func numbered(msg message) message {
 	return msg
 }
 
-func swapped(msg message) message {
-	return msg.With("agent_id", msg["session_id"]).With("session_id", msg["agent_id"])
-}
-
 // queryFaults do not ask the model for every chat.
 var queryFaults = map[string]fault{
 	"equal-chat-dropped": equalDropped,

@@ -203,38 +203,6 @@ func marking(kind string, f func(metadata object)) fault {
 	})
 }
 
-// silent publishes no message of a kind.
-func silent(kind string) fault {
-	return telling(func() outbound {
-		return func(_ view, msg message, send sender) {
-			if kindOf(msg) != kind {
-				send(msg)
-			}
-		}
-	})
-}
-
-// twice publishes the messages of a kind a second time with another id.
-func twice(kind string) fault {
-	return telling(func() outbound {
-		return func(_ view, msg message, send sender) {
-			send(msg)
-			if kindOf(msg) == kind {
-				msg.ID += "-again"
-				send(msg)
-			}
-		}
-	})
-}
-
-// as publishes the messages of a kind as another event.
-func as(event, kind string) fault {
-	return rewriting(kind, func(_ view, msg message) message {
-		msg.Event = event
-		return msg
-	})
-}
-
 // outputs gives matching AGENT_OUTPUTs another program.
 func outputs(fits func(v view, t turn, msg message) bool, program ...step) fault {
 	return ruling(rules{Output: func(v view, t turn, msg message) []step {
