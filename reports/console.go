@@ -25,6 +25,8 @@ type ConsoleOptions struct {
 	Quiet   bool   // only failures and the verdict
 	Dir     string // the results folder, as the user would type it; "" if there is none
 	Lang    lang.Lang
+	// Function returns the Go function of a step of a protocol, for the verbose report; "" if it is unknown. May be nil.
+	Function func(protocol, step string) string
 }
 
 // console is one text report being written.

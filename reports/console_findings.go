@@ -47,7 +47,7 @@ func (c *console) finding(run *Run, f finding, tint colour, shown map[string]int
 			c.WriteByte('\n')
 		}
 		first = false
-		c.view(viewOf(h, c.lang), nil, c.opts.Dir)
+		c.view(c.withFunction(run, viewOf(h, c.lang)), nil, c.opts.Dir)
 	}
 	if left > 0 {
 		c.hang("  ", "", c.lang.Say("and %s of %s: %s", c.lang.Count(left, "more failure"), f.Clause.ID,
@@ -71,6 +71,20 @@ func (p *printer) clauseLine(cl Clause, tint colour) {
 	for _, l := range lines[1:] {
 		p.line("%s%s", strings.Repeat(" ", indent), l)
 	}
+}
+
+// withFunction adds the Go function of the step to the view of a failure, if the report is verbose.
+func (c *console) withFunction(run *Run, v failureView) failureView {
+	at := slices.IndexFunc(v.Rows, func(r viewRow) bool { return slices.Contains(founders, r.Name) })
+	if c.opts.Function == nil || !c.opts.Verbose || v.Step == "" || at < 0 {
+		return v
+	}
+	_, text, _ := strings.Cut(v.Step, " ")
+	if name := c.opts.Function(run.Protocol, text); name != "" {
+		row := viewRow{Name: "function", Label: c.lang.Say("function"), Texts: []string{name}}
+		v.Rows = slices.Insert(v.Rows, at+1, row)
+	}
+	return v
 }
 
 // portion is how much of a row a report shows: of each text so many lines, and so many texts; 0 is all.
@@ -187,7 +201,7 @@ func (c *console) brokenScenarios(run *Run) {
 		}
 		c.WriteByte('\n')
 		c.hang(wordOf(s.Outcome, c.lang)+"  ", strong(magenta), s.Name+"   "+c.lang.Say("(driver %s)", s.Driver), "")
-		c.view(viewOfError(s, c.lang), nil, c.opts.Dir)
+		c.view(c.withFunction(run, viewOfError(s, c.lang)), nil, c.opts.Dir)
 	}
 }
 

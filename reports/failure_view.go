@@ -14,6 +14,7 @@ import (
 type failureView struct {
 	Scenario *Scenario
 	Also     []*Scenario // in which the same was found over other drivers
+	Step     string      // of the failure, with its keyword; "" if none is known
 	Rows     []viewRow   // each with a text at least
 }
 
@@ -79,6 +80,7 @@ func viewOfCause(run *Run, c *Cause, l lang.Lang) failureView {
 
 func viewOfExample(run *Run, h hit, cause *Cause, l lang.Lang) failureView {
 	v, f := newViewer(h.Scenario, l), h.Failure
+	v.Step = f.Step
 	v.say("scenario", h.Scenario.Name)
 	v.say(f.foundBy(), h.place())
 	observed, last, _ := strings.Cut(f.Observed, onStderr)
@@ -109,7 +111,8 @@ func viewOfError(s *Scenario, l lang.Lang) failureView {
 	v := newViewer(s, l)
 	v.say("reason", s.Reason)
 	if at := failedStep(s); at != nil {
-		place := hit{s, Failure{Step: at.said(), Location: s.placeOf(at.Line)}}.place()
+		v.Step = at.said()
+		place := hit{s, Failure{Step: v.Step, Location: s.placeOf(at.Line)}}.place()
 		v.say("step", strings.TrimSpace(place+"\n"+at.Error))
 	} else {
 		v.say("feature", s.Location)

@@ -33,9 +33,9 @@ type Planned struct {
 	Stage    int // 1 to 3 for preflight, 0 for the rest
 	marks    []string
 	key      string
-	file     string  // the feature file of a user's scenario; "": Location names the file
-	span     span    // of the suite's own scenarios
-	lines    []int64 // of its steps, those of a Background first; nil if it is in no file
+	file     string        // the feature file of a user's scenario; "": Location names the file
+	span     span          // of the suite's own scenarios
+	steps    []writtenStep // those of a Background first; nil if it is in no file
 }
 
 // featurePath returns the scenario's file, within the features; "" for a random sequence.
@@ -123,7 +123,7 @@ func readScenarios(fsys fs.FS, p steps.Protocol) ([]Planned, error) {
 				rows[given]++
 			}
 			pl := Planned{Name: pickle.Name, Feature: f.doc.Feature.Name, key: pickleKey(pickle),
-				span: within[pickle.AstNodeIds[0]], lines: lines.of(pickle)}
+				span: within[pickle.AstNodeIds[0]], steps: lines.of(pickle)}
 			pl.ID = fmt.Sprintf("%s-%s-%02d", p.Kind().Prefix, section, number)
 			pl.describePlanned(f.doc, pickle)
 			pl.marks = append(levelTags(pl, ledger), "@"+section)
@@ -357,12 +357,20 @@ func Only(expr string, scenarios []Planned) string {
 	return "(" + expr + ") and (" + only + ")"
 }
 
+// StepTexts returns the steps of the scenario with their keywords, those of a Background first.
+func (p Planned) StepTexts() (texts []string) {
+	for _, st := range p.steps {
+		texts = append(texts, st.text)
+	}
+	return texts
+}
+
 // line returns the line of the scenario's file on which a step is written, numbered from 1; 0 if it is in no file.
 func (p Planned) line(step int) int64 {
-	if step < 1 || step > len(p.lines) {
+	if step < 1 || step > len(p.steps) {
 		return 0
 	}
-	return p.lines[step-1]
+	return p.steps[step-1].line
 }
 
 // place returns where a step is written, as file:line; "" if it is in no file.

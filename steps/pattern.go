@@ -281,13 +281,16 @@ func wordsApart(wanted []string, has []patternWord) int {
 // of a run's work.
 var compiled sync.Map // expression → *regexp.Regexp
 
-// Step registers a step under an expression anchored at both ends. It panics on a malformed expression, which is a
-// programming error.
+// Step registers a step under an expression anchored at both ends; do is a function, or an Adapted. It panics on a
+// malformed expression, which is a programming error.
 func Step(sc *godog.ScenarioContext, expr string, do any) {
 	if list, ok := listing.Load(sc); ok {
-		out := list.(*[]string)
-		*out = append(*out, expr)
+		out := list.(*[]Definition)
+		*out = append(*out, definitionOf(expr, do))
 		return
+	}
+	if a, ok := do.(Adapted); ok {
+		do = a.Do
 	}
 	re := cachedExpression(expr)
 	if h, ok := holding.Load(sc); ok {

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/cucumber/godog"
 	"github.com/goccy/go-yaml"
 
 	"parley/features/verdict"
@@ -333,27 +332,6 @@ type Fold struct {
 type ConvertedRecording struct {
 	Role   string // of the target; "" if unknown
 	Driver string // "" if unknown
-}
-
-// listing collects the expressions that Step registers for Expressions.
-var listing sync.Map // *godog.ScenarioContext → *[]string
-
-// Expressions returns the expressions of a protocol's steps, in the order of registration.
-func Expressions(p Protocol) []string {
-	var out []string
-	godog.TestSuite{
-		ScenarioInitializer: func(sc *godog.ScenarioContext) {
-			listing.Store(sc, &out)
-			defer listing.Delete(sc)
-			p.Register(sc, func() *World { return nil })
-		},
-		Options: &godog.Options{
-			Format: "progress", Output: io.Discard, NoColors: true,
-			FeatureContents: []godog.Feature{{Name: "none",
-				Contents: []byte("Feature: none\n  Scenario: none\n    * nothing\n")}},
-		},
-	}.Run()
-	return out
 }
 
 // ExpressionOf returns the expression that a step's text matches; "" if none does.

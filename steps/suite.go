@@ -247,7 +247,7 @@ func (s *Suite) initializeScenario(sc *godog.ScenarioContext) *scenario {
 	sc.StepContext().Before(func(ctx context.Context, st *godog.Step) (context.Context, error) {
 		r.step = time.Now()
 		if r.world != nil {
-			r.world.begins(StepRef{len(r.steps) + 1, stepKeyword(st) + " " + st.Text})
+			r.world.begins(StepRef{len(r.steps) + 1, StepText(st)})
 			r.world.noteStepBegin(st.Type == messages.PickleStepType_OUTCOME, r.step)
 		}
 		return withKind(ctx, st.Text), nil
@@ -301,6 +301,9 @@ func (r *scenario) afterStep(ctx context.Context, st *godog.Step, status godog.S
 	r.world.judging = nil
 	return ctx, nil
 }
+
+// StepText returns a step with its keyword, which is * if it has no other.
+func StepText(st *godog.Step) string { return stepKeyword(st) + " " + st.Text }
 
 func stepKeyword(st *godog.Step) string {
 	switch st.Type {

@@ -22,9 +22,9 @@ func explainCommand(s *streams) *cobra.Command {
 		Long: `Show everything about clauses: level and section, the statement in English, the words of the source, how the
 suite reads and observes it, for which roles it is judged, which scenarios, steps and monitors judge it, which
 mutants prove that they do, and how to run them alone. A clause that a page and its server share is shown for
-both. For a scenario, show its clauses, its place, and how to run it alone. For a mutant, whose name a report gives
-after "looks like", show why real servers have its fault, which clauses it breaks, what finds it, and how to serve
-it.`,
+both. For a scenario, show its clauses, its place, its steps with their Go functions, and how to run it alone. For a
+mutant, whose name a report gives after "looks like", show why real servers have its fault, which clauses it breaks,
+what finds it, and how to serve it.`,
 		Example: "  parley explain AS-080 as-053 EA-026\n  parley explain AS-4.1-06\n  parley explain trims-ids",
 		RunE:    func(c *cobra.Command, args []string) error { return explain(c.Context(), args, s) },
 	}
@@ -327,6 +327,19 @@ func aboutMutant(b *book, m runner.Mutant, role string) string {
 	return out.String()
 }
 
+// stepFunctions returns a function that returns the Go function of a step of a protocol; "" if it is unknown.
+func stepFunctions() func(protocol, step string) string {
+	known := map[string][]steps.Definition{}
+	return func(protocol, step string) string {
+		if _, ok := known[protocol]; !ok {
+			if p, err := suite.Find(protocol); err == nil {
+				known[protocol] = steps.Definitions(p)
+			}
+		}
+		return steps.FunctionOf(known[protocol], step)
+	}
+}
+
 // scenarioPage renders everything about the scenario with an id; ok reports whether there is one.
 func scenarioPage(books []*book, id string) (text string, ok bool) {
 	for _, b := range books {
@@ -363,6 +376,16 @@ func aboutScenario(b *book, pl runner.Planned) string {
 	field("tags", strings.Join(slices.DeleteFunc(slices.Clone(pl.Tags), func(t string) bool {
 		return slices.Contains(pl.Clauses, strings.TrimPrefix(t, "@"))
 	}), " "))
+	name = "steps"
+	function := stepFunctions()
+	for _, text := range pl.StepTexts() {
+		field(name, text)
+		name = ""
+		_, bare, _ := strings.Cut(text, " ")
+		if by := function(b.ledger.Protocol, bare); by != "" {
+			fmt.Fprintf(&out, "  %-9s    %s\n", "", by)
+		}
+	}
 	command := fmt.Sprintf("%s run --protocol %s", program, b.ledger.Protocol)
 	if roles := b.scenarioRoles(pl); b.hasRoles() && !slices.Contains(roles, b.roles[0]) {
 		command += " --role " + roles[0]

@@ -74,7 +74,7 @@ func runReport(ctx context.Context, o reportOptions, s *streams) error {
 		return err
 	}
 	shape := reports.ConsoleOptions{Dir: filepath.ToSlash(filepath.Dir(o.from)), Verbose: o.verbose, Color: !o.noColor,
-		Lang: spoken}
+		Lang: spoken, Function: stepFunctions()}
 	if err := appendSummary(asked, res, spoken); err != nil {
 		return err
 	}

@@ -142,7 +142,7 @@ func (o runOptions) printReport(asked []string, r *reports.Results, written bool
 	switch {
 	case slices.Contains(asked, consoleFormat):
 		return s.writeOut(consoleFormat, r, reports.ConsoleOptions{Dir: o.out, Verbose: o.verbose, Quiet: o.quiet,
-			Color: !o.noColor, Lang: o.spoken})
+			Color: !o.noColor, Lang: o.spoken, Function: stepFunctions()})
 	case len(asked) == 1 && asked[0] == jsonFormat:
 		if err := raw.writeOut(jsonFormat, r, reports.ConsoleOptions{}); err != nil {
 			return err

@@ -105,7 +105,7 @@ var chinese = map[string]string{
 	"run the first again":                            "复现第一处失败", "expected": "期望",
 	"observed": "实际", "also": "另有", "following": "后续", "looks like": "像", "at": "位置", "alike": "同类",
 	"monitor": "监视器", "stderr": "stderr", "diff": "差异", "wire": "报文", "transcript": "报文记录",
-	"picture": "截图", "page": "页面", "evidence": "证据", "again": "复现", "while": "其间",
+	"picture": "截图", "page": "页面", "evidence": "证据", "again": "复现", "while": "其间", "function": "函数",
 	"feature": "场景文件", "reason": "原因", "step": "步骤", "note": "备注", "Rule: %s": "规则：%s",
 	"%s: what was to be seen in %s, driver %s": "%s：%s 中看到的内容，驱动 %s",
 

@@ -158,7 +158,7 @@ func (r registry) step(expression string, do any) {
 		}
 	}
 	taken := reflect.FuncOf(in, []reflect.Type{reflect.TypeFor[error]()}, false)
-	steps.Step(r.ScenarioContext, expression, reflect.MakeFunc(taken, func(args []reflect.Value) []reflect.Value {
+	made := reflect.MakeFunc(taken, func(args []reflect.Value) []reflect.Value {
 		for i := range args {
 			switch f.Type().In(i) {
 			case reflect.TypeFor[*client]():
@@ -172,7 +172,8 @@ func (r registry) step(expression string, do any) {
 			}
 		}
 		return f.Call(args)
-	}).Interface())
+	})
+	steps.Step(r.ScenarioContext, expression, steps.Adapted{Do: made.Interface(), Of: do})
 }
 
 // passed records that clauses hold.

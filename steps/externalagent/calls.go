@@ -205,7 +205,7 @@ func (s *suite) notesQuick(rec *transcript.Record, tool string) {
 // byQuick makes a step of one agent that judges quick uiSpecs. To a host that has sent none in the whole step, the
 // clauses about them do not apply.
 func (s *suite) byQuick(do func(context.Context, *party) error) any {
-	return s.by(func(ctx context.Context, p *party) error {
+	quick := s.by(func(ctx context.Context, p *party) error {
 		if err := do(ctx, p); err != nil {
 			return err
 		}
@@ -225,6 +225,7 @@ func (s *suite) byQuick(do func(context.Context, *party) error) any {
 		}
 		return nil
 	})
+	return steps.Adapted{Do: quick.Do, Of: do}
 }
 
 // seesEffect judges that a state.updated after the latest call shows its effect (EA-054): next and prev change uiSpec

@@ -18,18 +18,19 @@ type step struct {
 }
 
 // by makes a step of one agent, whose name is the first argument of the expression.
-func (s *suite) by(do func(context.Context, *party) error) any {
-	return func(ctx context.Context, name string) error { return do(ctx, s.party(name)) }
+func (s *suite) by(do func(context.Context, *party) error) steps.Adapted {
+	return steps.Adapted{Do: func(ctx context.Context, name string) error { return do(ctx, s.party(name)) }, Of: do}
 }
 
 // byWith makes a step of one agent that also takes a text.
 func (s *suite) byWith(do func(context.Context, *party, string) error) any {
-	return func(ctx context.Context, name, text string) error { return do(ctx, s.party(name), text) }
+	adapted := func(ctx context.Context, name, text string) error { return do(ctx, s.party(name), text) }
+	return steps.Adapted{Do: adapted, Of: do}
 }
 
 // here makes a step of the host in agent A's relay session.
 func (s *suite) here(do func(context.Context, *party) error) any {
-	return func(ctx context.Context) error { return do(ctx, s.party("A")) }
+	return steps.Adapted{Do: func(ctx context.Context) error { return do(ctx, s.party("A")) }, Of: do}
 }
 
 // register registers the whole vocabulary.
