@@ -198,22 +198,19 @@ func (j *judgement) setUp(data map[string]any, r transcript.Record) {
 	j.coming[id] = m // until it is ready, messages belong to the old one
 }
 
-// Clauses lists the clauses that the model judges.
-func Clauses() []string {
-	out := make([]string, 0, len(judged))
-	for _, n := range judged {
-		out = append(out, fmt.Sprintf("RT-%03d", n))
-	}
-	slices.Sort(out)
-	return out
-}
+// Clauses lists the clauses that the model judges, sorted.
+func Clauses() []string { return slices.Clone(judged) }
 
-var judged = []int{
-	1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 15, 16, 17, 18, 19, 20, 28, 31, 32, 33, 34, 35, 36, 38, 39, 40, 42, 43, 44, 45, 46, 48,
-	50, 52, 53, 55,
-	60, 61, 62, 63, 65, 66, 68, 69, 70, 72, 74, 75, 76, 77, 78, 79, 80, 83, 84, 85, 86, 87, 88, 89, 90, 91, 92, 93, 94, 95,
-	97, 98, 99, 100,
-	102, 103, 104, 105, 106, 109, 110, 112, 113, 115, 116, 117, 119, 120, 121, 122, 124, 126, 127, 128, 129, 130, 131, 132,
-	133, 134, 135, 136,
-	137, 141, 145, 148, 149, 150, 151, 152, 153, 154, 155, 160, 162, 163, 164, 165, 166, 167, 169, 171, 175,
+var judged = []string{
+	"RT-001", "RT-002", "RT-004", "RT-005", "RT-006", "RT-007", "RT-008", "RT-009", "RT-010", "RT-011", "RT-015",
+	"RT-016", "RT-017", "RT-018", "RT-019", "RT-020", "RT-028", "RT-031", "RT-032", "RT-033", "RT-034", "RT-035",
+	"RT-036", "RT-038", "RT-039", "RT-040", "RT-042", "RT-043", "RT-044", "RT-045", "RT-046", "RT-048", "RT-050",
+	"RT-052", "RT-053", "RT-055", "RT-060", "RT-061", "RT-062", "RT-063", "RT-065", "RT-066", "RT-068", "RT-069",
+	"RT-070", "RT-072", "RT-074", "RT-075", "RT-076", "RT-077", "RT-078", "RT-079", "RT-080", "RT-083", "RT-084",
+	"RT-085", "RT-086", "RT-087", "RT-088", "RT-089", "RT-090", "RT-091", "RT-092", "RT-093", "RT-094", "RT-095",
+	"RT-097", "RT-098", "RT-099", "RT-100", "RT-102", "RT-103", "RT-104", "RT-105", "RT-106", "RT-109", "RT-110",
+	"RT-112", "RT-113", "RT-115", "RT-116", "RT-117", "RT-119", "RT-120", "RT-121", "RT-122", "RT-124", "RT-126",
+	"RT-127", "RT-128", "RT-129", "RT-130", "RT-131", "RT-132", "RT-133", "RT-134", "RT-135", "RT-136", "RT-137",
+	"RT-141", "RT-145", "RT-148", "RT-149", "RT-150", "RT-151", "RT-152", "RT-153", "RT-154", "RT-155", "RT-160",
+	"RT-162", "RT-163", "RT-164", "RT-165", "RT-166", "RT-167", "RT-169", "RT-171", "RT-175",
 }

@@ -19,7 +19,7 @@ func (s *session) acked(m judge.Message) {
 		return
 	}
 	if t.timeout > 0 {
-		s.hold(acks, m, 79)
+		s.hold(acks, m, "RT-079")
 	}
 	if t.acked.N == 0 && t.agent == m.From && t.live() {
 		t.acked = m
@@ -35,9 +35,9 @@ func (s *session) started(p judge.Message) {
 	s.announced(t, p)
 	switch {
 	case t.timeout > 0:
-		s.broken(acks, p, "no further message of a turn that has timed out, record "+number(t.timeout), 79)
+		s.broken(acks, p, "no further message of a turn that has timed out, record "+number(t.timeout), "RT-079")
 	case t.acked.N == 0 && t.said.N == 0 && len(t.outputs) == 0:
-		s.broken(acks, p, "AGENT_STARTED once the agent has sent its INPUT_ACK", 77)
+		s.broken(acks, p, "AGENT_STARTED once the agent has sent its INPUT_ACK", "RT-077")
 	}
 }
 
@@ -48,35 +48,36 @@ func (s *session) timedOut(p judge.Message) {
 		return
 	}
 	s.announced(t, p)
-	clauses := []int{3, 77, 80, 161}
-	if t.in != nil && t.in.form > 0 {
-		clauses = append(clauses, 94)
+	clauses := []string{"RT-003", "RT-077", "RT-080", "RT-161"}
+	if t.in != nil && t.in.form != "" {
+		clauses = append(clauses, "RT-094")
 	}
 	switch {
 	case t.timeout > 0:
-		s.broken(acks, p, "one outcome of the turn, which has timed out in record "+number(t.timeout), 56)
+		s.broken(acks, p, "one outcome of the turn, which has timed out in record "+number(t.timeout), "RT-056")
 	case t.canceledAt > 0 || t.ended > 0:
-		s.broken(acks, p, "one outcome of the turn, which ended in record "+number(max(t.canceledAt, t.ended)), 56, 80)
+		s.broken(acks, p, "one outcome of the turn, which ended in record "+number(max(t.canceledAt, t.ended)),
+			"RT-056", "RT-080")
 	case t.told > 0 && t.acked.N > 0 && t.acked.N < t.said.N && t.acked.Target == t.said.Target:
 		s.broken(acks, p, "no ROUTE_TIMEOUT after the INPUT_ACK in record "+number(t.acked.N)+
 			", which was handled before the output in record "+number(t.said.N), clauses...)
 	case t.told > 0 && t.acked.N == 0:
-		s.broken(acks, p, "no ROUTE_TIMEOUT once output was forwarded, which is an implicit start", 169)
+		s.broken(acks, p, "no ROUTE_TIMEOUT once output was forwarded, which is an implicit start", "RT-169")
 	}
 	t.timeout = p.N
 	s.uncertain()
-	s.hold(acks, p, 56)
+	s.hold(acks, p, "RT-056")
 }
 
 // completed names the clauses that the final output of a turn shows to hold.
 func (s *session) completed(t *turn, p judge.Message) {
-	s.hold(acks, p, 56)
+	s.hold(acks, p, "RT-056")
 	if t.acked.N == 0 || t.acked.N > t.said.N {
 		return
 	}
-	s.kept(acks, p, 3, 77, 80, 161)
-	if t.in != nil && t.in.form > 0 {
-		s.kept(acks, p, 94)
+	s.kept(acks, p, "RT-003", "RT-077", "RT-080", "RT-161")
+	if t.in != nil && t.in.form != "" {
+		s.kept(acks, p, "RT-094")
 	}
 }
 
@@ -90,12 +91,12 @@ func (s *session) cancel(m judge.Message) {
 	}
 	if idle {
 		last := s.order[len(s.order)-1]
-		clauses := []int{97}
+		clauses := []string{"RT-097"}
 		switch {
 		case last.ended > 0:
-			clauses = append(clauses, 145)
+			clauses = append(clauses, "RT-145")
 		case last.canceledAt > 0:
-			clauses = append(clauses, 103)
+			clauses = append(clauses, "RT-103")
 		}
 		s.hold(cancels, m, clauses...)
 	}
@@ -103,9 +104,9 @@ func (s *session) cancel(m judge.Message) {
 		return
 	}
 	t.byUser = m
-	clauses := []int{4, 16, 31, 50, 99, 142}
+	clauses := []string{"RT-004", "RT-016", "RT-031", "RT-050", "RT-099", "RT-142"}
 	if m.Subtype == vocab.Interrupt {
-		clauses = append(clauses, 95)
+		clauses = append(clauses, "RT-095")
 	}
 	s.owe(&due{subject: cancels, cause: m, what: "CONTROL CANCEL to agent " + t.agent + ", which is speaking",
 		clauses: clauses, met: func(p judge.Message) bool { return p.Kind() == judge.CancelSent },
@@ -118,7 +119,7 @@ func (s *session) cancel(m judge.Message) {
 // cancelSent judges a CANCEL to an agent.
 func (s *session) cancelSent(p judge.Message) {
 	if p.Turn == "" || p.Trace == "" || p.TargetID == "" {
-		s.broken(cancels, p, "CANCEL with target_id, turn_id and trace_id", 99, 53)
+		s.broken(cancels, p, "CANCEL with target_id, turn_id and trace_id", "RT-099", "RT-053")
 		return
 	}
 	t := s.turns[p.Turn]
@@ -128,17 +129,19 @@ func (s *session) cancelSent(p judge.Message) {
 	over := max(t.ended, t.canceledAt)
 	switch {
 	case p.TargetID != t.agent:
-		s.broken(cancels, p, "the CANCEL for agent "+t.agent+", whose turn it names", 50, 99)
+		s.broken(cancels, p, "the CANCEL for agent "+t.agent+", whose turn it names", "RT-050", "RT-099")
 	case p.Trace != t.trace:
-		s.broken(cancels, p, "trace_id "+t.trace+", which is that of the turn", 99, 53)
+		s.broken(cancels, p, "trace_id "+t.trace+", which is that of the turn", "RT-099", "RT-053")
 	case t.ended > 0 && s.stops > over && t.stirred == 0:
-		s.broken(cancels, p, "no CANCEL to an agent whose turn ended in record "+number(over), 97, 98, 145)
+		s.broken(cancels, p, "no CANCEL to an agent whose turn ended in record "+number(over), "RT-097", "RT-098",
+			"RT-145")
 	case t.canceledAt > 0 && s.stops > over && t.cancelAfter(over):
-		s.broken(cancels, p, "no CANCEL to an agent that has stopped, as record "+number(over), 97, 98, 103)
+		s.broken(cancels, p, "no CANCEL to an agent that has stopped, as record "+number(over), "RT-097", "RT-098",
+			"RT-103")
 	case t.byUser.N > 0 && t.cancel.N == 0:
-		s.kept(cancels, p, 4, 16, 31, 50, 53, 98, 99, 142)
+		s.kept(cancels, p, "RT-004", "RT-016", "RT-031", "RT-050", "RT-053", "RT-098", "RT-099", "RT-142")
 		if t.byUser.Subtype == vocab.Interrupt {
-			s.kept(cancels, p, 95)
+			s.kept(cancels, p, "RT-095")
 		}
 	}
 	if t.cancel.N == 0 {
@@ -163,9 +166,9 @@ func (s *session) stopped(m judge.Message) {
 		!firm(m, true) {
 		return
 	}
-	clauses := []int{16, 102, 105}
+	clauses := []string{"RT-016", "RT-102", "RT-105"}
 	if m.Event == vocab.Control {
-		clauses = append(clauses, 5, 38, 162)
+		clauses = append(clauses, "RT-005", "RT-038", "RT-162")
 	}
 	s.owe(&due{subject: cancels, cause: m, what: "EVENT CANCELED to the frontend", clauses: clauses,
 		met:     func(p judge.Message) bool { return p.Kind() == judge.Canceled },
@@ -183,17 +186,18 @@ func (s *session) canceled(p judge.Message) {
 	}
 	switch {
 	case t.stops == 0:
-		s.broken(cancels, p, "CANCELED once the agent has sent CANCEL_ACK or STREAM_STOPPED", 16, 100, 102, 105, 160)
+		s.broken(cancels, p, "CANCELED once the agent has sent CANCEL_ACK or STREAM_STOPPED", "RT-016", "RT-100",
+			"RT-102", "RT-105", "RT-160")
 	case t.canceled >= t.stops:
-		s.broken(cancels, p, "one CANCELED for each ack", 105, 100)
+		s.broken(cancels, p, "one CANCELED for each ack", "RT-105", "RT-100")
 	default:
-		s.kept(cancels, p, 16, 100, 102, 105, 160)
+		s.kept(cancels, p, "RT-016", "RT-100", "RT-102", "RT-105", "RT-160")
 		if t.byControl {
-			s.kept(cancels, p, 5, 38, 162)
+			s.kept(cancels, p, "RT-005", "RT-038", "RT-162")
 		}
 	}
 	t.canceled, t.canceledAt = t.canceled+1, p.N
-	s.hold(acks, p, 56)
+	s.hold(acks, p, "RT-056")
 }
 
 // fault handles an ERROR of any party.
@@ -201,7 +205,8 @@ func (s *session) fault(m judge.Message) {
 	t := s.turns[m.Turn]
 	fits := func(p judge.Message) bool { return p.Event == vocab.Error && p.Target == vocab.ToFrontend }
 	if firm(m, true) && m.From != judge.Frontend && (m.Turn == "" || t != nil && t.live() && t.agent == m.From) {
-		s.owe(&due{subject: errors, cause: m, what: "the ERROR sent to the frontend", clauses: []int{11, 40}, met: fits})
+		s.owe(&due{subject: errors, cause: m, what: "the ERROR sent to the frontend", clauses: []string{"RT-011",
+			"RT-040"}, met: fits})
 	}
 	s.faults = append(s.faults, m)
 	if len(s.faults) > mostDue {
@@ -227,7 +232,7 @@ func (s *session) faultIn(p judge.Message) int {
 // failure names the clauses that an ERROR to the frontend shows to hold.
 func (s *session) failure(p judge.Message) {
 	if i := s.faultIn(p); i >= 0 {
-		s.kept(errors, p, 11, 40)
+		s.kept(errors, p, "RT-011", "RT-040")
 		s.round(s.faults[i], p)
 		s.faults = slices.Delete(s.faults, i, i+1)
 	} else {

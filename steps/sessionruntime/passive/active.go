@@ -63,7 +63,7 @@ func (s *session) switchTo(m judge.Message) {
 	}
 	if sure && s.present(to) {
 		s.owe(&due{subject: active, cause: m, what: "CONTROL SWITCH_AGENT to " + to + " published",
-			clauses: []int{6, 32, 63, 65},
+			clauses: []string{"RT-006", "RT-032", "RT-063", "RT-065"},
 			met:     func(p judge.Message) bool { return p.Subtype == vocab.SwitchAgent && data(p, judge.SwitchTo) == to },
 			excused: func(o judge.Message) bool {
 				return news(o) || o.Delivered && (o.Event == vocab.Control && o.Subtype != vocab.InputAck ||
@@ -72,7 +72,7 @@ func (s *session) switchTo(m judge.Message) {
 	}
 	if live {
 		s.owe(&due{subject: active, cause: m, what: "a SWITCH_AGENT while a turn is in flight not refused as busy",
-			late: []int{176}, met: func(p judge.Message) bool {
+			late: []string{"RT-176"}, met: func(p judge.Message) bool {
 				return p.Event == vocab.Error && (strings.EqualFold(p.Subtype, "agent_busy") ||
 					strings.EqualFold(data(p, "code"), "agent_busy"))
 			}, excused: func(o judge.Message) bool { return o.Delivered && o.Event != vocab.AgentOutput }})
@@ -87,13 +87,13 @@ func (s *session) switched(p judge.Message) {
 	from, to := data(p, judge.SwitchFrom), data(p, judge.SwitchTo)
 	for _, name := range []string{judge.SwitchFrom, judge.SwitchTo, judge.Reason, judge.Trigger} {
 		if _, there := p.Data[name]; !there {
-			s.broken(active, p, "SWITCH_AGENT with from, to, reason and trigger: "+name+" is missing", 66)
+			s.broken(active, p, "SWITCH_AGENT with from, to, reason and trigger: "+name+" is missing", "RT-066")
 			return
 		}
 	}
 	public := p.Target == vocab.ToSystem || p.Target == vocab.ToBroadcast
 	if public {
-		s.kept(active, p, 66, 91, 167, 6)
+		s.kept(active, p, "RT-066", "RT-091", "RT-167", "RT-006")
 	} else {
 		s.onlyThere(p, to)
 	}
@@ -107,7 +107,7 @@ func (s *session) switched(p judge.Message) {
 	s.byHandover(p, to)
 	was, known := s.active, s.active != "" && (s.activeBy == bySwitch || s.activeBy == bySetUp)
 	if known && len(s.changes) <= 1 && from != "" && from != was && from != to && !s.hidden {
-		s.broken(active, p, "from "+was+", which was the active agent", 66, 48)
+		s.broken(active, p, "from "+was+", which was the active agent", "RT-066", "RT-048")
 	}
 	s.because(p, to)
 	s.last, s.gone = p, judge.Message{}
@@ -132,16 +132,16 @@ func (s *session) because(p judge.Message, to string) {
 	switch {
 	case control(c.Message, vocab.SwitchAgent):
 		s.answersAbout(to)
-		s.kept(active, p, 32, 63, 65)
+		s.kept(active, p, "RT-032", "RT-063", "RT-065")
 		if slices.ContainsFunc(s.order, (*turn).live) {
-			s.kept(active, p, 176)
+			s.kept(active, p, "RT-176")
 		}
 	case control(c.Message, vocab.RemoveAgent) && data(p, judge.SwitchFrom) == c.AgentID:
-		s.kept(active, p, 112, 65)
+		s.kept(active, p, "RT-112", "RT-065")
 	case c.Event == vocab.UserInput:
 		for _, in := range s.inputs {
 			if in.N == c.N {
-				s.kept(active, p, 89, 90, 65)
+				s.kept(active, p, "RT-089", "RT-090", "RT-065")
 			}
 		}
 	}
@@ -152,7 +152,8 @@ func (s *session) onlyThere(p judge.Message, to string) {
 	if p.Target == vocab.ToSession || s.public[to] > 0 && s.active == to {
 		return
 	}
-	s.owe(&due{subject: active, cause: p, what: "SWITCH_AGENT on SYSTEM or BROADCAST", clauses: []int{91, 167},
+	s.owe(&due{subject: active, cause: p, what: "SWITCH_AGENT on SYSTEM or BROADCAST", clauses: []string{"RT-091",
+		"RT-167"},
 		met: func(o judge.Message) bool {
 			return control(o, vocab.SwitchAgent) && data(o, judge.SwitchTo) == to &&
 				(o.Target == vocab.ToSystem || o.Target == vocab.ToBroadcast || o.Target == vocab.ToSession)
@@ -164,7 +165,7 @@ func (s *session) toAgent(in *input, p judge.Message) {
 	if in.Target == vocab.ToBroadcast {
 		return
 	}
-	if in.form > 0 {
+	if in.form != "" {
 		s.toMentioned(in, p)
 		return
 	}
@@ -172,28 +173,29 @@ func (s *session) toAgent(in *input, p judge.Message) {
 	if in.plain && s.gone.N > 0 && in.N > s.gone.N && in.quiet && s.present(p.TargetID) {
 		to := p.TargetID
 		s.owe(&due{subject: active, cause: p, what: "SWITCH_AGENT from " + s.gone.AgentID +
-			", which was active and was removed, before an input goes to another agent", clauses: []int{65, 112},
+			", which was active and was removed, before an input goes to another agent", clauses: []string{"RT-065",
+			"RT-112"},
 			met: func(o judge.Message) bool { return o.Subtype == vocab.SwitchAgent && data(o, judge.SwitchTo) == to }})
 		s.gone = judge.Message{}
 	}
 	switch {
 	case !in.plain || in.active == "" || !sure || now != in.active:
 	case p.TargetID == now:
-		s.kept(active, p, 69, 48, 14)
+		s.kept(active, p, "RT-069", "RT-048", "RT-014")
 		switch in.by {
 		case bySwitch:
-			s.kept(active, p, 63, 64)
+			s.kept(active, p, "RT-063", "RT-064")
 		case byMention:
-			s.kept(active, p, 88)
+			s.kept(active, p, "RT-088")
 		}
 	case in.by == byRoute || s.hidden || !in.quiet || !s.present(now): // it may have been the default agent this time
 	default:
-		clauses := []int{14, 48, 69}
+		clauses := []string{"RT-014", "RT-048", "RT-069"}
 		switch in.by {
 		case bySwitch:
-			clauses = append(clauses, 63, 64)
+			clauses = append(clauses, "RT-063", "RT-064")
 		case byMention:
-			clauses = append(clauses, 88)
+			clauses = append(clauses, "RT-088")
 		}
 		to := p.TargetID
 		s.owe(&due{subject: active, cause: p, what: "the input for the active agent, which is " + now, clauses: clauses,
@@ -220,14 +222,14 @@ func (s *session) toMentioned(in *input, p judge.Message) {
 		s.unsure()
 		return
 	case p.TargetID != in.who && s.present(p.TargetID):
-		s.broken(inputs, p, "the input for agent "+in.who+", which it mentions", in.form, 86, 92)
+		s.broken(inputs, p, "the input for agent "+in.who+", which it mentions", in.form, "RT-086", "RT-092")
 		return
 	case p.TargetID == in.who:
-		s.kept(inputs, p, in.form, 86, 92)
+		s.kept(inputs, p, in.form, "RT-086", "RT-092")
 	}
 	if in.active != "" && in.active != in.who && in.quiet && s.last.N < in.N && len(s.changes) == 0 {
-		s.owe(&due{subject: active, cause: p, what: "SWITCH_AGENT before the input is routed", late: []int{90},
-			clauses: []int{65, 89}, met: func(o judge.Message) bool {
+		s.owe(&due{subject: active, cause: p, what: "SWITCH_AGENT before the input is routed", late: []string{"RT-090"},
+			clauses: []string{"RT-065", "RT-089"}, met: func(o judge.Message) bool {
 				return o.Subtype == vocab.SwitchAgent && data(o, judge.SwitchTo) == in.who
 			}})
 	}

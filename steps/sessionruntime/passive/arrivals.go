@@ -74,9 +74,11 @@ func (s *session) denied(p judge.Message) {
 		switch {
 		case a == nil || !a.clean || len(named) > 1 || s.faultIn(p) >= 0:
 		case a.leaving == 0:
-			s.broken(moves, p, "agent "+who+" taken for one of the session: AGENT_ADDED, record "+number(a.n), 49, 86)
+			s.broken(moves, p, "agent "+who+" taken for one of the session: AGENT_ADDED, record "+number(a.n),
+				"RT-049", "RT-086")
 		case a.leaving == 1 && pending == 1:
-			s.broken(moves, p, "agent "+who+" removed, which is one of the session: AGENT_ADDED, record "+number(a.n), 49, 110)
+			s.broken(moves, p, "agent "+who+" removed, which is one of the session: AGENT_ADDED, record "+number(a.n),
+				"RT-049", "RT-110")
 		}
 	}
 }

@@ -73,7 +73,7 @@ func (s *session) judgeAttached(h *transfer, p judge.Message) {
 				return strings.Contains(words, own)
 			}) {
 				s.broken(handovers, p, "the context with the last output of agent "+h.From+", and not with that of turn "+
-					t.id+" of agent "+t.agent, 135)
+					t.id+" of agent "+t.agent, "RT-135")
 				return
 			}
 		}

@@ -25,7 +25,7 @@ func (s *session) inOtherForm(id string) string {
 }
 
 // sameForm judges the id by which a message names an agent that is to be added or removed.
-func (s *session) sameForm(w *way, p judge.Message, clause int) {
+func (s *session) sameForm(w *way, p judge.Message, clause string) {
 	if w.subject == sessions {
 		return
 	}

@@ -40,7 +40,8 @@ func (s *session) handover(m judge.Message) {
 		return
 	}
 	s.owe(&due{subject: handovers, cause: m, what: "HANDOVER_UI_PROMPT to the frontend",
-		clauses: []int{7, 19, 38, 128, 130, 131}, met: func(p judge.Message) bool { return p.Kind() == judge.Prompt },
+		clauses: []string{"RT-007", "RT-019", "RT-038", "RT-128", "RT-130", "RT-131"},
+		met:     func(p judge.Message) bool { return p.Kind() == judge.Prompt },
 		excused: news})
 }
 
@@ -65,9 +66,9 @@ func (s *session) prompted(p judge.Message) {
 		return
 	}
 	if s.present(h.From) && (!judge.Mentions(p, h.From) || !judge.Mentions(p, h.to) && p.TargetAgent != h.to) {
-		s.broken(handovers, p, "a prompt that names agent "+h.From+", which asks, and agent "+h.to, 132)
+		s.broken(handovers, p, "a prompt that names agent "+h.From+", which asks, and agent "+h.to, "RT-132")
 	}
-	s.kept(handovers, p, 7, 19, 38, 128, 130, 131, 132)
+	s.kept(handovers, p, "RT-007", "RT-019", "RT-038", "RT-128", "RT-130", "RT-131", "RT-132")
 }
 
 // decided handles the frontend's HANDOVER_CONFIRM or HANDOVER_REJECT.
@@ -107,7 +108,7 @@ func (s *session) decided(m judge.Message) {
 		return
 	}
 	if !confirms {
-		s.hold(handovers, m, 35, 137, 165)
+		s.hold(handovers, m, "RT-035", "RT-137", "RT-165")
 		return
 	}
 	if slices.ContainsFunc(s.order, (*turn).live) || !s.present(h.to) {
@@ -117,11 +118,11 @@ func (s *session) decided(m judge.Message) {
 		return news(o) || o.Delivered && o.Event != vocab.AgentOutput && !control(o, vocab.InputAck)
 	}
 	s.owe(&due{subject: handovers, cause: m, what: "SWITCH_AGENT to " + h.to + " published",
-		clauses: []int{35, 65, 134, 165}, excused: excused, met: func(p judge.Message) bool {
+		clauses: []string{"RT-035", "RT-065", "RT-134", "RT-165"}, excused: excused, met: func(p judge.Message) bool {
 			return p.Subtype == vocab.SwitchAgent
 		}})
 	s.owe(&due{subject: handovers, cause: m, what: "HANDOVER_CONTEXT or USER_INPUT to agent " + h.to,
-		clauses: []int{135, 173}, excused: excused, met: func(p judge.Message) bool {
+		clauses: []string{"RT-135", "RT-173"}, excused: excused, met: func(p judge.Message) bool {
 			return p.Target == vocab.ToAgent && p.TargetID == h.to
 		}})
 }
@@ -144,12 +145,14 @@ func (s *session) byHandover(p judge.Message, to string) {
 	case other:
 		h.doubted = true
 	case h.rejected.N > 0:
-		s.broken(handovers, p, "no SWITCH_AGENT for the handover that was rejected in record "+number(h.rejected.N), 137, 133)
+		s.broken(handovers, p, "no SWITCH_AGENT for the handover that was rejected in record "+number(h.rejected.N),
+			"RT-137", "RT-133")
 	case h.confirmed.N == 0:
-		s.broken(handovers, p, "HANDOVER_CONFIRM first, for the request of record "+number(h.N), 61, 128, 133)
+		s.broken(handovers, p, "HANDOVER_CONFIRM first, for the request of record "+number(h.N), "RT-061", "RT-128",
+			"RT-133")
 	default:
 		h.switched = true
-		s.kept(handovers, p, 35, 61, 65, 133, 134, 165)
+		s.kept(handovers, p, "RT-035", "RT-061", "RT-065", "RT-133", "RT-134", "RT-165")
 		s.round(h.confirmed, p)
 	}
 }
@@ -167,17 +170,19 @@ func (s *session) handed(p judge.Message) {
 	}
 	switch {
 	case h.rejected.N > 0:
-		s.broken(handovers, p, "nothing to agent "+h.to+": its handover was rejected in record "+number(h.rejected.N), 137)
+		s.broken(handovers, p, "nothing to agent "+h.to+": its handover was rejected in record "+number(h.rejected.N),
+			"RT-137")
 	case h.confirmed.N == 0:
-		s.broken(handovers, p, "HANDOVER_CONFIRM first, for the request of record "+number(h.N), 61, 133, 135)
+		s.broken(handovers, p, "HANDOVER_CONFIRM first, for the request of record "+number(h.N), "RT-061", "RT-133",
+			"RT-135")
 	case !h.switched && h.active != "" && h.active != h.to && s.active == h.active:
 		s.owe(&due{subject: handovers, cause: p, what: "SWITCH_AGENT to " + h.to + " before the context",
-			clauses: []int{134}, late: []int{61, 136}, met: func(o judge.Message) bool {
+			clauses: []string{"RT-134"}, late: []string{"RT-061", "RT-136"}, met: func(o judge.Message) bool {
 				return o.Kind() == judge.Switch && data(o, judge.SwitchTo) == h.to
 			}})
 	case h.switched:
 		s.judgeAttached(h, p)
-		s.kept(handovers, p, 135, 136, 173)
+		s.kept(handovers, p, "RT-135", "RT-136", "RT-173")
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 type input struct {
 	judge.Message
 	who     string // the mentioned agent; "": none
-	form    int    // the clause about the form of the mention
+	form    string // the clause about the form of the mention
 	plain   bool   // it does not name an agent in any form
 	active  string // the active agent when it was delivered; "": unknown
 	by      string // the cause that made that agent active
@@ -99,11 +99,11 @@ func (s *session) input(m judge.Message) {
 		in.active, in.by = a, s.activeBy
 	}
 	in.who, in.form = mentioned(m)
-	in.plain = in.form == 0 && !s.alludes(m)
+	in.plain = in.form == "" && !s.alludes(m)
 	in.removed = s.removed[in.who]
 	switch {
 	case in.plain:
-	case in.form > 0 && in.who != "" && in.who == in.active:
+	case in.form != "" && in.who != "" && in.who == in.active:
 	default:
 		s.expect(m, in.who, true)
 	}
@@ -113,11 +113,11 @@ func (s *session) input(m judge.Message) {
 	s.inputs = append(s.inputs, in)
 	if in.plain && in.quiet && firm(m, false) && s.present(in.active) {
 		s.owe(&due{subject: inputs, cause: m, what: "the input routed to agent " + in.active,
-			clauses: []int{1, 13, 15, 67, 75},
+			clauses: []string{"RT-001", "RT-013", "RT-015", "RT-067", "RT-075"},
 			met:     func(p judge.Message) bool { return p.Event == vocab.UserInput }, excused: disturbed})
 	}
-	if in.form > 0 && s.absent(in.who) {
-		s.hold(moves, m, 86)
+	if in.form != "" && s.absent(in.who) {
+		s.hold(moves, m, "RT-086")
 	}
 }
 
@@ -130,21 +130,21 @@ func disturbed(m judge.Message) bool {
 }
 
 // mentioned returns the agent that an input mentions in a documented form, and the clause about that form.
-func mentioned(m judge.Message) (who string, form int) {
+func mentioned(m judge.Message) (who, form string) {
 	object, picked := m.Payload.(map[string]any)
 	who, _ = object["mentioned_agent_id"].(string)
 	other, marked := m.Data["mention"].(string)
 	switch {
 	case marked && who != "" && who != other:
-		return "", 0
+		return "", ""
 	case marked && !picked:
-		return other, 83
+		return other, "RT-083"
 	case marked:
-		return other, 85
+		return other, "RT-085"
 	case who != "":
-		return who, 84
+		return who, "RT-084"
 	}
-	return "", 0
+	return "", ""
 }
 
 // alludes reports whether an input may name an agent in an undocumented form.
@@ -184,7 +184,7 @@ func (s *session) match(p judge.Message) (in *input, sure bool) {
 		s.inputs[0].Target == vocab.ToSystem: // unless it is routed too
 		in := s.inputs[0]
 		s.owe(&due{subject: inputs, cause: p, what: "the payload of the user's input, record " + number(in.N),
-			clauses: []int{68}, met: func(r judge.Message) bool {
+			clauses: []string{"RT-068"}, met: func(r judge.Message) bool {
 				return r.Event == vocab.UserInput && wjson.Equal(r.Payload, in.Payload)
 			}})
 	}
@@ -195,13 +195,13 @@ func (s *session) match(p judge.Message) (in *input, sure bool) {
 func (s *session) route(p judge.Message) {
 	switch {
 	case p.TargetID == "":
-		s.broken(inputs, p, "USER_INPUT with the target_id of its agent", 75, 15)
+		s.broken(inputs, p, "USER_INPUT with the target_id of its agent", "RT-075", "RT-015")
 	case p.Turn == "" || p.Trace == "":
-		s.broken(inputs, p, "USER_INPUT with turn_id and trace_id", 72, 75, 53)
+		s.broken(inputs, p, "USER_INPUT with turn_id and trace_id", "RT-072", "RT-075", "RT-053")
 	}
 	if who := s.inOtherForm(p.TargetID); who != "" {
 		s.broken(inputs, p, "target_id "+strconv.QuoteToASCII(who)+", as the agent is called, and not "+
-			strconv.QuoteToASCII(p.TargetID), 15, 75)
+			strconv.QuoteToASCII(p.TargetID), "RT-015", "RT-075")
 	}
 	in, sure := s.match(p)
 	old := s.turns[p.Turn]
@@ -213,7 +213,7 @@ func (s *session) route(p judge.Message) {
 	case in != nil && sure:
 		s.sameInput(in, p)
 		if old != nil && old.in != nil && in.Turn == "" && !wjson.Equal(old.in.Payload, p.Payload) {
-			s.broken(inputs, p, "a turn_id of its own for each turn", 52, 72)
+			s.broken(inputs, p, "a turn_id of its own for each turn", "RT-052", "RT-072")
 		}
 		s.toAgent(in, p)
 		s.round(in.Message, p)
@@ -242,7 +242,7 @@ func (s *session) again(p judge.Message) {
 	for _, in := range s.routed {
 		if in.twice && wjson.Equal(in.Payload, p.Payload) && s.turns[p.Turn] == nil && !s.hidden &&
 			!slices.ContainsFunc(s.order, func(t *turn) bool { return t.in == in && !t.live() }) {
-			s.broken(outputs, p, "an input that two subscriptions deliver handled once", 42)
+			s.broken(outputs, p, "an input that two subscriptions deliver handled once", "RT-042")
 			return
 		}
 	}
@@ -254,17 +254,17 @@ func (s *session) sameInput(in *input, p judge.Message) {
 	case in.Target == vocab.ToBroadcast:
 		return
 	case !wjson.Equal(in.Payload, p.Payload):
-		s.broken(inputs, p, "the payload of the user's input, record "+number(in.N), 68)
+		s.broken(inputs, p, "the payload of the user's input, record "+number(in.N), "RT-068")
 	case in.Turn != "" && in.Turn != p.Turn || in.Trace != "" && in.Trace != p.Trace:
-		s.broken(inputs, p, "turn_id and trace_id as the user's input gives them, record "+number(in.N), 72)
+		s.broken(inputs, p, "turn_id and trace_id as the user's input gives them, record "+number(in.N), "RT-072")
 	}
-	s.kept(inputs, p, 1, 13, 15, 67, 72, 75)
+	s.kept(inputs, p, "RT-001", "RT-013", "RT-015", "RT-067", "RT-072", "RT-075")
 	if _, object := in.Payload.(map[string]any); object {
-		s.kept(inputs, p, 68)
+		s.kept(inputs, p, "RT-068")
 	}
 	named := func(t *turn) bool { return t.in != nil && t.in.Turn == "" }
 	if in.Turn == "" && slices.ContainsFunc(s.order, named) {
-		s.kept(inputs, p, 52)
+		s.kept(inputs, p, "RT-052")
 	}
 }
 
@@ -273,10 +273,10 @@ func (s *session) accepted(p judge.Message) {
 	t := s.turns[p.Turn]
 	switch {
 	case p.Turn == "" || p.Trace == "" || p.TargetAgent == "":
-		s.broken(inputs, p, "TURN_ACCEPTED with turn_id, trace_id and target_agent", 76)
+		s.broken(inputs, p, "TURN_ACCEPTED with turn_id, trace_id and target_agent", "RT-076")
 	case t == nil:
 		s.owe(&due{subject: inputs, cause: p, what: "target_agent and trace_id of TURN_ACCEPTED those of the turn",
-			late: []int{76, 55}, met: func(r judge.Message) bool {
+			late: []string{"RT-076", "RT-055"}, met: func(r judge.Message) bool {
 				return r.Kind() == judge.Route && r.Turn == p.Turn && (r.TargetID != p.TargetAgent || r.Trace != p.Trace)
 			}})
 		if len(s.accepts) < mostDue {
@@ -284,7 +284,8 @@ func (s *session) accepted(p judge.Message) {
 		}
 	case t.lost:
 	case p.TargetAgent != t.agent || p.Trace != t.trace:
-		s.broken(inputs, p, "target_agent "+t.agent+" and trace_id "+t.trace+", as the routed input has them", 76, 55)
+		s.broken(inputs, p, "target_agent "+t.agent+" and trace_id "+t.trace+", as the routed input has them",
+			"RT-076", "RT-055")
 	default:
 		t.accepted = p.N
 		s.agreed(t, p)
@@ -292,12 +293,12 @@ func (s *session) accepted(p judge.Message) {
 }
 
 func (s *session) agreed(t *turn, p judge.Message) {
-	s.kept(inputs, p, 9, 74, 76, 55, 53)
+	s.kept(inputs, p, "RT-009", "RT-074", "RT-076", "RT-055", "RT-053")
 	if t.told == 0 {
-		s.kept(inputs, p, 170)
+		s.kept(inputs, p, "RT-170")
 	}
-	if t.in != nil && t.in.form > 0 {
-		s.kept(inputs, p, 93)
+	if t.in != nil && t.in.form != "" {
+		s.kept(inputs, p, "RT-093")
 	}
 }
 
@@ -313,9 +314,9 @@ func (s *session) announced(t *turn, p judge.Message) {
 			return
 		}
 	}
-	clauses := []int{9, 74, 76, 170}
-	if t.in != nil && t.in.form > 0 {
-		clauses = append(clauses, 93)
+	clauses := []string{"RT-009", "RT-074", "RT-076", "RT-170"}
+	if t.in != nil && t.in.form != "" {
+		clauses = append(clauses, "RT-093")
 	}
 	s.broken(inputs, p, "TURN_ACCEPTED of the turn sent to the frontend before this", clauses...)
 }

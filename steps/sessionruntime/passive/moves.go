@@ -14,23 +14,29 @@ type way struct {
 	subject                     string
 	asked, request, done, fails string
 	told                        judge.Kind
-	accept                      []int // clauses that a request shows to hold, and its absence breaks
-	result                      []int // clauses that a forwarded result shows to hold
-	missing                     []int // clauses that a receipt breaks if it is not forwarded
-	early                       []int // clauses that a result before the receipt breaks
+	accept                      []string // clauses that a request shows to hold, and its absence breaks
+	result                      []string // clauses that a forwarded result shows to hold
+	missing                     []string // clauses that a receipt breaks if it is not forwarded
+	early                       []string // clauses that a result before the receipt breaks
 }
 
 var ways = []way{
 	{moves, vocab.RemoveAgent, vocab.RequestRemoveAgent, vocab.RemoveAgentDone, vocab.RemoveAgentFailed, judge.Removed,
-		[]int{8, 18, 20, 34, 108, 110}, []int{10, 18, 44, 46, 115, 116, 160, 164, 171}, []int{10, 18, 44, 46, 116, 164},
-		[]int{115, 116, 160, 171}},
+		[]string{"RT-008", "RT-018", "RT-020", "RT-034", "RT-108", "RT-110"}, []string{"RT-010", "RT-018", "RT-044",
+			"RT-046", "RT-115", "RT-116", "RT-160", "RT-164", "RT-171"}, []string{"RT-010", "RT-018", "RT-044",
+			"RT-046", "RT-116", "RT-164"},
+		[]string{"RT-115", "RT-116", "RT-160", "RT-171"}},
 	{moves, vocab.InviteAgent, vocab.RequestAddAgent, vocab.AddAgentDone, vocab.AddAgentFailed, judge.Added,
-		[]int{17, 20, 33, 119, 120, 121}, []int{10, 17, 43, 46, 119, 124, 126, 127, 160, 163},
-		[]int{10, 17, 43, 46, 124, 127, 163}, []int{119, 122, 126, 127, 160}},
+		[]string{"RT-017", "RT-020", "RT-033", "RT-119", "RT-120", "RT-121"}, []string{"RT-010", "RT-017", "RT-043",
+			"RT-046", "RT-119", "RT-124", "RT-126", "RT-127", "RT-160", "RT-163"},
+		[]string{"RT-010", "RT-017", "RT-043", "RT-046", "RT-124", "RT-127", "RT-163"}, []string{"RT-119", "RT-122",
+			"RT-126", "RT-127", "RT-160"}},
 	{sessions, vocab.SessionOpen, vocab.RequestSessionOpen, vocab.SessionOpened, vocab.SessionFailed, judge.Opened,
-		[]int{20, 36, 151, 153}, []int{45, 46, 154, 155, 160, 166}, []int{45, 46, 155, 166}, []int{154, 155, 160}},
+		[]string{"RT-020", "RT-036", "RT-151", "RT-153"}, []string{"RT-045", "RT-046", "RT-154", "RT-155", "RT-160",
+			"RT-166"}, []string{"RT-045", "RT-046", "RT-155", "RT-166"}, []string{"RT-154", "RT-155", "RT-160"}},
 	{sessions, vocab.SessionClose, vocab.RequestSessionClose, vocab.SessionClosed, vocab.SessionFailed, judge.Closed,
-		[]int{20, 36, 151, 153}, []int{45, 46, 154, 155, 160, 166}, []int{45, 46, 155, 166}, []int{154, 155, 160}},
+		[]string{"RT-020", "RT-036", "RT-151", "RT-153"}, []string{"RT-045", "RT-046", "RT-154", "RT-155", "RT-160",
+			"RT-166"}, []string{"RT-045", "RT-046", "RT-155", "RT-166"}, []string{"RT-154", "RT-155", "RT-160"}},
 }
 
 // procedure is one request with its consequences.
@@ -108,7 +114,7 @@ func (s *session) owesRequest(t *turn, ack judge.Message) {
 		}
 		clauses := p.accept
 		if p.subject == moves {
-			clauses = append(slices.Clone(clauses), 60, 106)
+			clauses = append(slices.Clone(clauses), "RT-060", "RT-106")
 		}
 		s.owe(&due{subject: p.subject, cause: ack, what: "CONTROL " + p.way.request + " published", clauses: clauses,
 			met: func(o judge.Message) bool { return o.Subtype == p.way.request }, excused: func(o judge.Message) bool {
@@ -120,7 +126,7 @@ func (s *session) owesRequest(t *turn, ack judge.Message) {
 // requested judges a request to SessionManager.
 func (s *session) requested(m judge.Message) {
 	if m.Subtype == "REQUEST_REMOVE" {
-		s.broken(moves, m, "the request named REQUEST_REMOVE_AGENT", 172)
+		s.broken(moves, m, "the request named REQUEST_REMOVE_AGENT", "RT-172")
 	}
 	i := slices.IndexFunc(ways, func(w way) bool { return w.request == m.Subtype })
 	if i < 0 {
@@ -135,7 +141,7 @@ func (s *session) requested(m judge.Message) {
 		s.toManager(w, m)
 		return
 	}
-	s.sameForm(w, m, map[string]int{vocab.RequestRemoveAgent: 110, vocab.RequestAddAgent: 121}[w.request])
+	s.sameForm(w, m, map[string]string{vocab.RequestRemoveAgent: "RT-110", vocab.RequestAddAgent: "RT-121"}[w.request])
 	switch w.request {
 	case vocab.RequestRemoveAgent:
 		s.whole(m)
@@ -155,7 +161,7 @@ func (s *session) requested(m judge.Message) {
 		s.inOrder(p, m)
 		s.kept(w.subject, m, w.accept...)
 		if w.request == vocab.RequestRemoveAgent {
-			s.kept(moves, m, 113, 172)
+			s.kept(moves, m, "RT-113", "RT-172")
 		}
 	}
 	p.request = m
@@ -172,9 +178,9 @@ func (s *session) inOrder(p *procedure, m judge.Message) {
 	if t == nil || t.lost || s.loose > 0 {
 		return
 	}
-	clauses := []int{60, 106, 109}
+	clauses := []string{"RT-060", "RT-106", "RT-109"}
 	if p.subject == sessions {
-		clauses = []int{152}
+		clauses = []string{"RT-152"}
 	}
 	switch {
 	case t.stops == 0 && t.final == 0 && t.fault == 0 && t.timeout == 0:
@@ -190,7 +196,7 @@ func (s *session) whole(m judge.Message) {
 	object, _ := m.Payload.(map[string]any)
 	_, reason := m.Data[judge.Reason]
 	if m.AgentID == "" || !reason || m.Session == "" && object["session_id"] == nil {
-		s.broken(moves, m, "REQUEST_REMOVE_AGENT with session_id, agent_id and reason", 110)
+		s.broken(moves, m, "REQUEST_REMOVE_AGENT with session_id, agent_id and reason", "RT-110")
 	}
 }
 
@@ -199,9 +205,9 @@ func (s *session) toManager(w *way, m judge.Message) {
 	if slices.ContainsFunc(s.open(w, m.AgentID), func(p *procedure) bool { return p.request.N > 0 }) {
 		return
 	}
-	clauses := map[string][]int{vocab.RequestRemoveAgent: {113}, vocab.RequestAddAgent: {121}}[m.Subtype]
+	clauses := map[string][]string{vocab.RequestRemoveAgent: {"RT-113"}, vocab.RequestAddAgent: {"RT-121"}}[m.Subtype]
 	if clauses == nil {
-		clauses = []int{153}
+		clauses = []string{"RT-153"}
 	}
 	s.owe(&due{subject: w.subject, cause: m, what: m.Subtype + " on SYSTEM", clauses: clauses,
 		met: func(p judge.Message) bool { return p.Subtype == m.Subtype && p.Target == vocab.ToSystem }})
@@ -268,9 +274,9 @@ func (s *session) owesResult(p *procedure, m judge.Message) {
 	clauses := w.missing
 	switch m.Subtype {
 	case vocab.RemoveAgentFailed:
-		clauses = []int{44, 46, 117, 164}
+		clauses = []string{"RT-044", "RT-046", "RT-117", "RT-164"}
 	case vocab.AddAgentFailed:
-		clauses = []int{43, 46, 163}
+		clauses = []string{"RT-043", "RT-046", "RT-163"}
 	}
 	s.owe(&due{subject: w.subject, cause: m, what: "the failure sent to the frontend", clauses: clauses,
 		met: func(o judge.Message) bool { return o.Target == vocab.ToFrontend && o.Event != vocab.AgentOutput }})

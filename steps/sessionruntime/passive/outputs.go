@@ -21,7 +21,8 @@ type output struct {
 }
 
 // reasons are the clauses about output after the end of its turn.
-var reasons = map[string][]int{"its final": {141, 145}, "ROUTE_TIMEOUT": {141, 79}, "CANCELED": {141, 104, 162}}
+var reasons = map[string][]string{"its final": {"RT-141", "RT-145"}, "ROUTE_TIMEOUT": {"RT-141", "RT-079"},
+	"CANCELED": {"RT-141", "RT-104", "RT-162"}}
 
 func (s *session) output(m judge.Message) {
 	t := s.turns[m.Turn]
@@ -58,7 +59,7 @@ func (s *session) output(m judge.Message) {
 		s.hold(outputs, m, reasons[o.behind]...)
 		return
 	case o.alien:
-		s.hold(outputs, m, 141, 55)
+		s.hold(outputs, m, "RT-141", "RT-055")
 		return
 	}
 	o.must = t.live() && t.acked.N > 0 && t.final == 0 && t.cancel.N == 0 && s.stops <= max(t.n, t.acked.N) &&
@@ -72,9 +73,9 @@ func (s *session) output(m judge.Message) {
 	}
 	t.final = m.N
 	if o.must {
-		clauses := []int{2, 15, 39, 139, 140}
+		clauses := []string{"RT-002", "RT-015", "RT-039", "RT-139", "RT-140"}
 		if o.lone {
-			clauses = append(clauses, 146)
+			clauses = append(clauses, "RT-146")
 		}
 		s.owe(&due{subject: outputs, cause: m, what: "the final output forwarded to the frontend", clauses: clauses,
 			met: func(p judge.Message) bool { return p.Event == vocab.AgentOutput && p.Turn == m.Turn && p.Final },
@@ -99,7 +100,7 @@ func (s *session) repeated(m judge.Message) {
 		in.twice = in.twice || in.ID == m.ID
 	}
 	if t := s.turns[m.Turn]; t != nil && m.Event == vocab.AgentOutput {
-		s.hold(outputs, m, 42)
+		s.hold(outputs, m, "RT-042")
 		for _, o := range t.outputs {
 			o.twice = o.twice || o.ID == m.ID
 		}
@@ -122,14 +123,17 @@ func (s *session) forwarded(p judge.Message) {
 	o := t.outputs[i]
 	switch {
 	case o.alien:
-		s.broken(outputs, p, "no output of agent "+o.From+" in a turn of agent "+t.agent+", record "+number(o.N), 141, 55)
+		s.broken(outputs, p, "no output of agent "+o.From+" in a turn of agent "+t.agent+", record "+number(o.N),
+			"RT-141", "RT-055")
 	case o.behind != "":
 		s.broken(outputs, p, "no output delivered after the end of its turn ("+o.behind+"), record "+number(o.N),
 			reasons[o.behind]...)
 	case !keeps(o.Message, p):
-		s.broken(outputs, p, "the metadata that the agent set, record "+number(o.N)+": "+wjson.Compact(o.Metadata), 149)
+		s.broken(outputs, p, "the metadata that the agent set, record "+number(o.N)+": "+wjson.Compact(o.Metadata),
+			"RT-149")
 	case o.passed != nil:
-		s.broken(outputs, p, "output forwarded in the order in which the agent has sent it, record "+number(o.N), 139, 150)
+		s.broken(outputs, p, "output forwarded in the order in which the agent has sent it, record "+number(o.N),
+			"RT-139", "RT-150")
 	}
 	s.overtakes(t, i, p)
 	t.outputs = slices.Delete(t.outputs, slices.Index(t.outputs, o), slices.Index(t.outputs, o)+1)
@@ -141,7 +145,7 @@ func (s *session) forwarded(p judge.Message) {
 	if t.told == 0 {
 		t.told = p.N
 		if t.acked.N == 0 {
-			s.hold(acks, p, 169)
+			s.hold(acks, p, "RT-169")
 		}
 	}
 	s.round(o.Message, p)
@@ -153,18 +157,18 @@ func (s *session) forwarded(p judge.Message) {
 
 // shown names the clauses that forwarded output shows to hold.
 func (s *session) shown(t *turn, o *output, p judge.Message) {
-	s.kept(outputs, p, 2, 15, 39, 139, 140, 148)
+	s.kept(outputs, p, "RT-002", "RT-015", "RT-039", "RT-139", "RT-140", "RT-148")
 	if object, _ := o.Metadata.(map[string]any); len(object) > 0 {
-		s.kept(outputs, p, 149)
+		s.kept(outputs, p, "RT-149")
 	}
 	if !o.Final && !slices.ContainsFunc(t.outputs, func(c *output) bool { return c.N > o.N }) {
-		s.kept(outputs, p, 150)
+		s.kept(outputs, p, "RT-150")
 	}
 	if o.lone {
-		s.kept(outputs, p, 146)
+		s.kept(outputs, p, "RT-146")
 	}
 	if o.Target == vocab.ToBroadcast {
-		s.kept(outputs, p, 42, 168)
+		s.kept(outputs, p, "RT-042", "RT-168")
 	}
 }
 
@@ -200,17 +204,18 @@ func (s *session) unknown(t *turn, p judge.Message) {
 	before := slices.ContainsFunc(t.forwarded, func(v any) bool { return wjson.Equal(v, p.Payload) })
 	switch {
 	case before && len(waiting) == 0:
-		clauses := []int{2}
+		clauses := []string{"RT-002"}
 		if t.twice {
-			clauses = []int{42}
+			clauses = []string{"RT-042"}
 		}
 		s.broken(outputs, p, "each output of the turn forwarded once", clauses...)
 	case len(waiting) == 0 && (len(t.forwarded) > 0 || t.said.N == 0 && len(t.outputs) == 0):
-		s.broken(outputs, p, "only output that the agent of the turn has sent", 2, 141)
+		s.broken(outputs, p, "only output that the agent of the turn has sent", "RT-002", "RT-141")
 	case len(waiting) == 1 && wjson.Equal(waiting[0].Payload, p.Payload):
-		s.broken(outputs, p, "the metadata that the agent set, record "+number(waiting[0].N), 149)
+		s.broken(outputs, p, "the metadata that the agent set, record "+number(waiting[0].N), "RT-149")
 	case len(waiting) > 0:
-		s.broken(outputs, p, "output of the turn with its payload unchanged, such as record "+number(waiting[0].N), 148)
+		s.broken(outputs, p, "output of the turn with its payload unchanged, such as record "+number(waiting[0].N),
+			"RT-148")
 	}
 }
 
@@ -220,9 +225,9 @@ func (s *session) overtakes(t *turn, i int, p judge.Message) {
 		if !o.must || o.passed != nil || o.Target != t.outputs[i].Target || o.behind != "" || o.alien {
 			continue
 		}
-		clauses := []int{2, 15, 39, 139, 140}
+		clauses := []string{"RT-002", "RT-015", "RT-039", "RT-139", "RT-140"}
 		if o.Target == vocab.ToBroadcast {
-			clauses = append(clauses, 42, 168)
+			clauses = append(clauses, "RT-042", "RT-168")
 		}
 		o.passed = &due{subject: outputs, cause: o.Message, what: "the output forwarded before the one of record " +
 			number(t.outputs[i].N), clauses: clauses, met: func(f judge.Message) bool {

@@ -60,9 +60,9 @@ type due struct {
 	subject string
 	cause   judge.Message
 	what    string
-	clauses []int
+	clauses []string
 	met     func(judge.Message) bool
-	late    []int                    // clauses that it breaks if it comes; nil: it is a due message
+	late    []string                 // clauses that it breaks if it comes; nil: it is a due message
 	excused func(judge.Message) bool // by a message in either direction
 	progress
 }
@@ -71,7 +71,7 @@ type due struct {
 type hold struct {
 	subject string
 	cause   judge.Message
-	clauses []int
+	clauses []string
 	progress
 }
 
@@ -107,9 +107,9 @@ func (s *session) owe(d *due) {
 }
 
 // hold notes clauses that must hold after a message.
-func (s *session) hold(subject string, cause judge.Message, clauses ...int) {
+func (s *session) hold(subject string, cause judge.Message, clauses ...string) {
 	if subject != s.v.subject || len(s.holds) >= mostDue ||
-		!slices.ContainsFunc(clauses, func(n int) bool { return !s.v.shown[n] }) {
+		!slices.ContainsFunc(clauses, func(id string) bool { return !s.v.shown[id] }) {
 		return
 	}
 	h := &hold{subject: subject, cause: cause, clauses: clauses}

@@ -37,7 +37,7 @@ const patience = 30 * time.Second
 type traffic struct {
 	subject string
 	out     []verdict.Finding
-	shown   map[int]bool
+	shown   map[string]bool
 	conns   map[string]*conn
 }
 
@@ -203,48 +203,53 @@ const (
 
 var claims = []struct {
 	name, text string
-	clauses    []int
+	clauses    []string
 }{
-	{inputs, "an input is routed to its agent unchanged, and its turn is accepted", []int{1, 9, 13, 15, 52, 53, 55, 67, 68,
-		72, 74, 75, 76, 83, 84, 85, 86, 92, 93, 170}},
-	{active, "each change of the active agent is published, and plain input goes to the active agent", []int{6, 14, 32,
-		48, 63, 64, 65, 66, 69, 88, 89, 90, 91, 112, 167, 176}},
-	{acks, "a turn starts with its ack, and has one outcome", []int{3, 56, 77, 79, 80, 94, 161, 169}},
-	{outputs, "output of a running turn is forwarded unchanged, in its order and once", []int{2, 15, 39, 42, 55, 79, 104,
-		139, 140, 141, 145, 146, 148, 149, 150, 162, 168}},
-	{cancels, "a CANCEL goes to the agent that speaks, and CANCELED comes after its ack", []int{4, 5, 16, 31, 38, 50, 53,
-		95, 97, 98, 99, 100, 102, 103, 105, 142, 145, 160, 162}},
-	{moves, "agents are added and removed through SessionManager, each step after its receipt", []int{8, 10, 17, 18, 20,
-		25, 33, 34, 43, 44, 46, 49, 60, 86, 87, 106, 108, 109, 110, 111, 113, 115, 116, 117, 119, 120, 121, 122, 124, 126,
-		127, 160, 163, 164, 171, 172}},
-	{handovers, "a handover is confirmed by the frontend before it takes place", []int{7, 19, 35, 38, 61, 65, 128, 130,
-		131, 132, 133, 134, 135, 136, 137, 165, 173}},
-	{sessions, "a session is opened and closed through SessionManager, each step after its receipt", []int{20, 36, 45, 46,
-		151, 152, 153, 154, 155, 160, 166}},
-	{errors, "an ERROR of any party reaches the frontend", []int{11, 40}},
+	{inputs, "an input is routed to its agent unchanged, and its turn is accepted", []string{"RT-001", "RT-009",
+		"RT-013", "RT-015", "RT-052", "RT-053", "RT-055", "RT-067", "RT-068",
+		"RT-072", "RT-074", "RT-075", "RT-076", "RT-083", "RT-084", "RT-085", "RT-086", "RT-092", "RT-093",
+		"RT-170"}},
+	{active, "each change of the active agent is published, and plain input goes to the active agent",
+		[]string{"RT-006", "RT-014", "RT-032",
+			"RT-048", "RT-063", "RT-064", "RT-065", "RT-066", "RT-069", "RT-088", "RT-089", "RT-090", "RT-091",
+			"RT-112", "RT-167", "RT-176"}},
+	{acks, "a turn starts with its ack, and has one outcome", []string{"RT-003", "RT-056", "RT-077", "RT-079",
+		"RT-080", "RT-094", "RT-161", "RT-169"}},
+	{outputs, "output of a running turn is forwarded unchanged, in its order and once", []string{"RT-002", "RT-015",
+		"RT-039", "RT-042", "RT-055", "RT-079", "RT-104",
+		"RT-139", "RT-140", "RT-141", "RT-145", "RT-146", "RT-148", "RT-149", "RT-150", "RT-162", "RT-168"}},
+	{cancels, "a CANCEL goes to the agent that speaks, and CANCELED comes after its ack", []string{"RT-004",
+		"RT-005", "RT-016", "RT-031", "RT-038", "RT-050", "RT-053",
+		"RT-095", "RT-097", "RT-098", "RT-099", "RT-100", "RT-102", "RT-103", "RT-105", "RT-142", "RT-145",
+		"RT-160", "RT-162"}},
+	{moves, "agents are added and removed through SessionManager, each step after its receipt", []string{"RT-008",
+		"RT-010", "RT-017", "RT-018", "RT-020",
+		"RT-025", "RT-033", "RT-034", "RT-043", "RT-044", "RT-046", "RT-049", "RT-060", "RT-086", "RT-087",
+		"RT-106", "RT-108", "RT-109", "RT-110", "RT-111", "RT-113", "RT-115", "RT-116", "RT-117", "RT-119",
+		"RT-120", "RT-121", "RT-122", "RT-124", "RT-126",
+		"RT-127", "RT-160", "RT-163", "RT-164", "RT-171", "RT-172"}},
+	{handovers, "a handover is confirmed by the frontend before it takes place", []string{"RT-007", "RT-019",
+		"RT-035", "RT-038", "RT-061", "RT-065", "RT-128", "RT-130",
+		"RT-131", "RT-132", "RT-133", "RT-134", "RT-135", "RT-136", "RT-137", "RT-165", "RT-173"}},
+	{sessions, "a session is opened and closed through SessionManager, each step after its receipt",
+		[]string{"RT-020", "RT-036", "RT-045", "RT-046",
+			"RT-151", "RT-152", "RT-153", "RT-154", "RT-155", "RT-160", "RT-166"}},
+	{errors, "an ERROR of any party reaches the frontend", []string{"RT-011", "RT-040"}},
 }
 
 // Monitors lists the monitors.
 func Monitors() []monitor.Monitor {
 	var out []monitor.Monitor
 	for _, c := range claims {
-		out = append(out, monitor.Monitor{Name: c.name, Text: c.text, Clauses: names(c.clauses), Passive: true,
+		out = append(out, monitor.Monitor{Name: c.name, Text: c.text, Clauses: c.clauses, Passive: true,
 			Check: func(t []transcript.Record) []verdict.Finding { return check(t, c.name) }})
-	}
-	return out
-}
-
-func names(clauses []int) []string {
-	out := make([]string, 0, len(clauses))
-	for _, n := range clauses {
-		out = append(out, fmt.Sprintf("RT-%03d", n))
 	}
 	return out
 }
 
 // check judges a transcript, and returns the findings on one subject.
 func check(t []transcript.Record, subject string) []verdict.Finding {
-	v := &traffic{subject: subject, shown: map[int]bool{}, conns: map[string]*conn{}}
+	v := &traffic{subject: subject, shown: map[string]bool{}, conns: map[string]*conn{}}
 	for _, r := range t {
 		v.take(r)
 	}
@@ -256,32 +261,32 @@ func check(t []transcript.Record, subject string) []verdict.Finding {
 }
 
 // kept records that clauses hold, each once per transcript.
-func (s *session) kept(subject string, m judge.Message, clauses ...int) {
+func (s *session) kept(subject string, m judge.Message, clauses ...string) {
 	if subject != s.v.subject || s.lost {
 		return
 	}
-	fresh := slices.DeleteFunc(slices.Clone(clauses), func(n int) bool { return s.v.shown[n] })
-	for _, n := range fresh {
-		s.v.shown[n] = true
+	fresh := slices.DeleteFunc(slices.Clone(clauses), func(id string) bool { return s.v.shown[id] })
+	for _, id := range fresh {
+		s.v.shown[id] = true
 	}
 	if len(fresh) > 0 {
-		s.v.out = append(s.v.out, verdict.Finding{Clauses: names(fresh), OK: true, At: m.N})
+		s.v.out = append(s.v.out, verdict.Finding{Clauses: fresh, OK: true, At: m.N})
 	}
 }
 
 // broken records that clauses were broken by a message. From then on the session is not judged, because its due
 // messages are no longer known.
-func (s *session) broken(subject string, m judge.Message, expected string, clauses ...int) {
+func (s *session) broken(subject string, m judge.Message, expected string, clauses ...string) {
 	s.fails(subject, m, expected, describe(m), clauses...)
 }
 
-func (s *session) fails(subject string, m judge.Message, expected, observed string, clauses ...int) {
+func (s *session) fails(subject string, m judge.Message, expected, observed string, clauses ...string) {
 	if s.lost {
 		return
 	}
 	s.lost = true
 	if subject == s.v.subject {
-		s.v.out = append(s.v.out, verdict.Finding{Clauses: names(clauses), At: m.N, Expected: expected, Observed: observed})
+		s.v.out = append(s.v.out, verdict.Finding{Clauses: clauses, At: m.N, Expected: expected, Observed: observed})
 	}
 }
 
@@ -299,7 +304,7 @@ func (s *session) told(p judge.Message) {
 	} else if who == "" {
 		return
 	}
-	s.sameForm(w, p, map[judge.Kind]int{judge.Added: 127, judge.Removed: 116}[w.told])
+	s.sameForm(w, p, map[judge.Kind]string{judge.Added: "RT-127", judge.Removed: "RT-116"}[w.told])
 	var requested []*procedure
 	done, failed, doubted := 0, 0, false
 	for _, c := range s.procs {
@@ -315,7 +320,7 @@ func (s *session) told(p judge.Message) {
 	case done == 0:
 		clauses := w.early
 		if failed > 0 && w.request == vocab.RequestRemoveAgent {
-			clauses = append(slices.Clone(clauses), 117)
+			clauses = append(slices.Clone(clauses), "RT-117")
 		}
 		s.broken(w.subject, p, "this once SessionManager has sent "+w.done, clauses...)
 	default:
@@ -345,7 +350,7 @@ func (s *session) arrived(w *way, who string, p judge.Message, requested []*proc
 	if w.told == judge.Added && !slices.ContainsFunc(s.order, func(t *turn) bool {
 		return t.agent == who && t.n > requested[0].request.N
 	}) {
-		s.kept(moves, p, 25, 122)
+		s.kept(moves, p, "RT-025", "RT-122")
 	}
 }
 
@@ -379,7 +384,7 @@ func (s *session) notRemoved(p judge.Message) {
 	s.denied(p)
 	for _, c := range s.procs {
 		if c.told == judge.Removed && c.failed > 0 && !c.over && (c.who == p.AgentID || p.AgentID == "") {
-			s.kept(moves, p, 44, 46, 117, 164)
+			s.kept(moves, p, "RT-044", "RT-046", "RT-117", "RT-164")
 			c.over = true
 			s.expect(p, "", false) // what happens to the agent is unspecified
 			s.unsure()
@@ -400,16 +405,17 @@ func (s *session) mayRefuse() {
 // notThere judges an input for an agent that is not in the session.
 func (s *session) notThere(in *input, p judge.Message) {
 	if p.TargetID != in.who {
-		s.broken(moves, p, "the input not routed: agent "+in.who+", which it mentions, is not in the session", 49, 86, 87)
+		s.broken(moves, p, "the input not routed: agent "+in.who+", which it mentions, is not in the session",
+			"RT-049", "RT-086", "RT-087")
 		return
 	}
-	clauses := []int{49, 86, 87}
+	clauses := []string{"RT-049", "RT-086", "RT-087"}
 	if in.removed {
-		clauses = append(clauses, 111)
+		clauses = append(clauses, "RT-111")
 	}
 	for _, c := range s.procs {
 		if c.told == judge.Added && c.who == in.who && c.request.N > 0 && c.done == 0 {
-			clauses = append(clauses, 25, 122)
+			clauses = append(clauses, "RT-025", "RT-122")
 		}
 	}
 	s.broken(moves, p, "the input not routed: agent "+in.who+" is not in the session", clauses...)
@@ -419,12 +425,12 @@ func (s *session) notThere(in *input, p judge.Message) {
 // absent.
 func (s *session) refused(p judge.Message) {
 	for _, in := range s.inputs {
-		if in.form == 0 || !s.absent(in.who) || p.AgentID != "" && p.AgentID != in.who {
+		if in.form == "" || !s.absent(in.who) || p.AgentID != "" && p.AgentID != in.who {
 			continue
 		}
-		s.kept(moves, p, 49, 86, 87)
+		s.kept(moves, p, "RT-049", "RT-086", "RT-087")
 		if in.removed {
-			s.kept(moves, p, 111)
+			s.kept(moves, p, "RT-111")
 		}
 	}
 }
