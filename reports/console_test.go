@@ -307,3 +307,15 @@ func TestDuration(t *testing.T) {
 		}
 	}
 }
+
+// TestConsoleFunctions: the verbose report names the Go function of the step of each failure, and only that report.
+func TestConsoleFunctions(t *testing.T) {
+	function := func(protocol, step string) string { return protocol + ": " + step }
+	want := "\n  function   agent-select: client A switches to \"debugger\"\n"
+	for _, verbose := range []bool{false, true} {
+		text := consoleText(t, sample(), ConsoleOptions{Width: 100, Verbose: verbose, Function: function})
+		if n := strings.Count(text, want); (n > 0) != verbose {
+			t.Errorf("verbose: %v: functions are named %d times:\n%s", verbose, n, text)
+		}
+	}
+}
