@@ -351,10 +351,7 @@ func (w *World) AttachPage(ctx context.Context, name string, c driver.Conn) {
 	ctx, cancel := deadline.WithLimit(context.WithoutCancel(ctx),
 		min(evidenceTime, w.Env.Profile.Limits.Open.Duration))
 	defer cancel()
-	page, ok := c.(interface {
-		Shot(context.Context) ([]byte, error)
-		DOM(context.Context) (string, error)
-	})
+	page, ok := c.(driver.PageConn)
 	if !ok {
 		return
 	}

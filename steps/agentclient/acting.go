@@ -78,10 +78,10 @@ func (s *suite) ready(ctx context.Context, on string) {
 
 // settle lets the page finish its current work.
 func (s *suite) settle(ctx context.Context) {
-	if e, ok := s.now.conn.(evident); ok {
+	if page, ok := s.now.conn.(driver.PageConn); ok {
 		limited, cancel := deadline.WithLimit(ctx, s.Env.Event())
 		defer cancel()
-		s.now.frozen = e.Settle(limited) != nil && limited.Err() != nil && ctx.Err() == nil
+		s.now.frozen = page.AwaitIdle(limited) != nil && limited.Err() != nil && ctx.Err() == nil
 	}
 }
 

@@ -128,12 +128,6 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 	})
 }
 
-// evident is what an open page offers beyond driver.Conn.
-type evident interface {
-	Profile() string
-	Settle(context.Context) error
-}
-
 // end saves a picture of each page if something is wrong, and closes the servers.
 func (s *suite) end(ctx context.Context) {
 	for _, p := range s.pages {
@@ -178,8 +172,8 @@ func (s *suite) open(ctx context.Context, name string) error {
 	profile := binding.Of(s.Env.Profile)
 	how := s.reading()
 	if first := s.pages["A"]; name != "A" && first != nil {
-		if e, ok := first.conn.(evident); ok { // two pages of one browser share storage, like two tabs
-			how.With = e.Profile()
+		if page, ok := first.conn.(driver.PageConn); ok { // two pages of one browser share storage, like two tabs
+			how.With = page.Profile()
 		}
 	}
 	url := profile.PageURL(s.Target.BaseURL(), srv.l.URL())

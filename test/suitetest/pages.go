@@ -36,7 +36,7 @@ func (b *throughBrowser) Open(ctx context.Context, o driver.OpenOptions, sink dr
 		b.seen.close(p)
 		return nil, err
 	}
-	return &pageThrough{pageConn: conn.(pageConn), seen: b.seen, proxy: p}, nil
+	return &pageThrough{PageConn: conn.(driver.PageConn), seen: b.seen, proxy: p}, nil
 }
 
 // serverIn returns the address of a server in the query of a URL; "" if there is none.
@@ -55,17 +55,8 @@ func serverIn(page string) string {
 	return ""
 }
 
-// pageConn is a page in the browser of transport/driver/browser.
-type pageConn interface {
-	driver.Conn
-	Profile() string
-	Settle(context.Context) error
-	Shot(context.Context) ([]byte, error)
-	DOM(context.Context) (string, error)
-}
-
 type pageThrough struct {
-	pageConn
+	driver.PageConn
 	seen  *Seen
 	proxy *proxy.Proxy
 	once  sync.Once
@@ -73,7 +64,7 @@ type pageThrough struct {
 
 // Close implements driver.Conn.
 func (c *pageThrough) Close(how driver.CloseMode) error {
-	err := c.pageConn.Close(how)
+	err := c.PageConn.Close(how)
 	c.once.Do(func() { c.seen.close(c.proxy) })
 	return err
 }

@@ -70,6 +70,17 @@ type Conn interface {
 	Close(how CloseMode) error
 }
 
+// PageConn is the connection of a page in a browser.
+type PageConn interface {
+	Conn
+	// Profile names its cookies and storage, for Page.With of a page that is to share them.
+	Profile() string
+	// AwaitIdle waits until the page has handled what has reached it, and what it then shows is recorded.
+	AwaitIdle(ctx context.Context) error
+	Shot(ctx context.Context) (png []byte, err error)
+	DOM(ctx context.Context) (html string, err error)
+}
+
 // OpenOptions says where to connect.
 type OpenOptions struct {
 	Party string // name of the party in the transcript

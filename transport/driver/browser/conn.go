@@ -34,6 +34,8 @@ type statusError struct{ status int }
 
 func (e *statusError) Error() string { return fmt.Sprintf("the document has HTTP status %d", e.status) }
 
+var _ driver.PageConn = (*Conn)(nil)
+
 // Conn is an open page. It is safe for concurrent use; acts are performed one after the other, as by one user.
 type Conn struct {
 	b    *browser
