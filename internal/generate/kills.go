@@ -14,6 +14,7 @@ import (
 	"parley/reports/certificate"
 	"parley/runner"
 	"parley/steps/protocols"
+	"parley/target"
 )
 
 const (
@@ -36,33 +37,53 @@ func writeKills(ctx context.Context) error {
 		}
 	}
 	built := false
-	var all certificate.Kills
+	all := &certificate.Kills{Roles: slices.Clone(old.Roles)}
+	var failed error // a role that fails is told at the end, and the others are made all the same
+	for _, r := range pagesLast() {
+		made, err := killsOf(ctx, old, r.Protocol, r.Role, &built)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("%s %s: %w", r.Protocol, r.Role, err))
+			continue
+		}
+		put(all, made)
+		if b, err = certificate.WriteKills(all); err == nil {
+			err = os.WriteFile(killsFile, b, 0o644) // after each role, so that an interrupted call goes on
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return failed
+}
+
+// pagesLast returns the roles of all protocols, those of pages last: they take longer than all others together.
+func pagesLast() (out []certificate.RoleKills) {
+	var pages []certificate.RoleKills
 	for _, protocol := range bundled.All.Protocols() {
 		for _, role := range protocols.All.Roles(protocol) {
-			r, err := killsOf(ctx, old, protocol, role, &built)
-			if err != nil {
-				return fmt.Errorf("%s %s: %w", protocol, role, err)
-			}
-			all.Roles = append(all.Roles, r)
-			if b, err = certificate.WriteKills(&certificate.Kills{
-				Roles: append(slices.Clone(all.Roles), rest(old, &all)...)}); err == nil {
-				err = os.WriteFile(killsFile, b, 0o644) // after each role, so that an interrupted call goes on
-			}
-			if err != nil {
-				return err
+			r := certificate.RoleKills{Protocol: protocol, Role: role}
+			if k, _ := protocols.Kinds().Find(protocol); k.Drivers[0] == target.Browser {
+				pages = append(pages, r)
+			} else {
+				out = append(out, r)
 			}
 		}
 	}
-	return nil
+	return append(out, pages...)
 }
 
-// rest returns the roles of old that all does not have.
-func rest(old, all *certificate.Kills) []certificate.RoleKills {
-	return slices.DeleteFunc(slices.Clone(old.Roles), func(o certificate.RoleKills) bool {
-		return slices.ContainsFunc(all.Roles, func(r certificate.RoleKills) bool {
-			return r.Protocol == o.Protocol && r.Role == o.Role
-		})
-	})
+// put replaces the kill matrix of a role, or adds it.
+func put(all *certificate.Kills, made certificate.RoleKills) {
+	for i, r := range all.Roles {
+		if r.Protocol == made.Protocol && r.Role == made.Role {
+			all.Roles[i] = made
+			return
+		}
+	}
+	all.Roles = append(all.Roles, made)
 }
 
 // killsOf returns the kill matrix of a role: the old one if it is of what there is, else a new one.
