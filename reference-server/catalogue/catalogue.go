@@ -49,49 +49,54 @@ func Reader(text []byte) func() []Mutant {
 
 // Set is a catalogue with its faults: functions that change the options O of a target.
 type Set[O any] struct {
-	All    func() []Mutant // the rows, in order
-	faults map[string]func(*O)
+	All    func() []Mutant            // the rows, in order
+	faults func() map[string]func(*O) // by id; the rows are read by the first call, and not before main begins
 	text   []byte
 }
 
 // New combines a catalogue with its functions by id, grouped by subject. It panics if two groups share an id.
 func New[O any, F ~func(*O)](text []byte, groups ...map[string]F) Set[O] {
-	s := Set[O]{All: Reader(text), faults: map[string]func(*O){}, text: text}
+	faults := map[string]func(*O){}
 	for _, group := range groups {
 		for id, fault := range group {
-			if s.faults[id] != nil {
+			if faults[id] != nil {
 				panic(fmt.Sprintf("mutant %s has two faults", id))
 			}
-			s.faults[id] = fault
+			faults[id] = fault
 		}
 	}
-	return s
+	return Set[O]{All: Reader(text), faults: func() map[string]func(*O) { return faults }, text: text}
 }
 
-// Messages adds what the rows themselves say: put puts it into a target's options. It panics if such a mutant has a
-// function too.
+// Messages adds what the rows themselves say: put puts it into a target's options. The set panics if such a mutant has
+// a function too.
 func (s Set[O]) Messages(put func(o *O, f Faults)) Set[O] {
-	for _, m := range s.All() {
-		if m.Fault == "" {
-			continue
+	functions := s.faults
+	s.faults = sync.OnceValue(func() map[string]func(*O) {
+		faults := maps.Clone(functions())
+		for _, m := range s.All() {
+			if m.Fault == "" {
+				continue
+			}
+			if faults[m.ID] != nil {
+				panic(fmt.Sprintf("mutant %s has two faults", m.ID))
+			}
+			faults[m.ID] = func(o *O) { put(o, m.Fault) }
 		}
-		if s.faults[m.ID] != nil {
-			panic(fmt.Sprintf("mutant %s has two faults", m.ID))
-		}
-		s.faults[m.ID] = func(o *O) { put(o, m.Fault) }
-	}
+		return faults
+	})
 	return s
 }
 
 // IDs returns the ids of all faults, sorted.
-func (s Set[O]) IDs() []string { return slices.Sorted(maps.Keys(s.faults)) }
+func (s Set[O]) IDs() []string { return slices.Sorted(maps.Keys(s.faults())) }
 
 // Put puts the fault with that id into the options; "" puts none. It fails for an unknown id.
 func (s Set[O]) Put(id string, o *O) error {
 	if id == "" {
 		return nil
 	}
-	fault, ok := s.faults[id]
+	fault, ok := s.faults()[id]
 	if !ok {
 		return fmt.Errorf("no mutant %q", id)
 	}
@@ -114,7 +119,7 @@ func (s Set[O]) Problems(tested func(clause string) bool) (found []string) {
 		if rows[id] || !kebab.MatchString(id) {
 			say("%s: the id has two rows, or is not in kebab case", id)
 		}
-		if rows[id] = true; s.faults[id] == nil {
+		if rows[id] = true; s.faults()[id] == nil {
 			say("%s has no fault", id)
 		}
 	}

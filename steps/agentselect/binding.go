@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 
 	vocab "parley/protocol/agentselect"
 	"parley/steps/agentselect/binding"
@@ -234,12 +235,12 @@ func (b *codec) requested(r *transcript.Record) string {
 	return ""
 }
 
-// std are the places of the default binding.
-var std = binding.Default().Fields
+// usualPlaces returns the places of the default binding.
+var usualPlaces = sync.OnceValue(func() binding.Fields { return binding.Default().Fields })
 
 // canonical moves the fields of an event to where the default binding has them.
 func (b *codec) canonical(event string, data any) any {
-	f := b.wire.Fields.Event
+	f, std := b.wire.Fields.Event, usualPlaces()
 	type move struct{ from, to target.Pointer }
 	moves := map[string][]move{
 		vocab.ConnectedEvent: {{f.ConnectionID, std.Event.ConnectionID}},

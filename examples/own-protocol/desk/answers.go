@@ -54,7 +54,7 @@ func (s *suite) isAnswered(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	s.Reached(steps.Answered)
+	s.RecordReach(steps.Answered)
 	var order []string
 	for _, r := range s.Between(name, c.mark, end.N+1) {
 		if is(&r, started, piece, done, asks) && of(r, "ticket") == c.ticket {

@@ -39,7 +39,7 @@ func (s *suite) connects(ctx context.Context, name string) error {
 		return &steps.UnreachableError{Err: c.err}
 	}
 	if c.err == nil {
-		s.Reached(steps.Opened)
+		s.RecordReach(steps.Opened)
 	}
 	return nil
 }
@@ -85,7 +85,7 @@ func (s *suite) greeted(ctx context.Context, c *client) error {
 		return err
 	}
 	c.id, c.mark = of(r, "client"), r.N
-	s.Reached(steps.Greeted)
+	s.RecordReach(steps.Greeted)
 	return s.Need(steps.CheckOf(r, c.id != "", "a client that is not empty", "TD-002"))
 }
 

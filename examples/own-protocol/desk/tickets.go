@@ -52,7 +52,7 @@ func (s *suite) isToldTicket(ctx context.Context, name string) error {
 	}
 	c.ticket, c.said = of(r, "ticket"), nil
 	s.tickets = append(s.tickets, c.ticket)
-	s.Reached(steps.Given)
+	s.RecordReach(steps.Given)
 	if err := s.Need(steps.CheckOf(r, c.ticket != "", "the id of a ticket", clauses...)); err != nil {
 		return err
 	}
