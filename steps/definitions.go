@@ -13,7 +13,7 @@ import (
 )
 
 // Definition is a step that is registered: its expression, and the Go function that carries it out, as
-// parley/steps/sessionchat.(*suite).pings, or with the place of a function without a name of its own.
+// parley/steps/PROTOCOL.(*suite).pings, or with the place of a function without a name of its own.
 type Definition struct{ Expr, Func string }
 
 // Adapted is the function of a step that only prepares arguments for another one, by which the step is known.

@@ -67,7 +67,7 @@ func (p *parsing) parseScript(root *node, s *Script) {
 		return
 	}
 	s.Name = p.requireText(root, "script", "busy-server")
-	s.Protocol = p.requireText(root, "protocol", "agent-select")
+	s.Protocol = p.requireText(root, "protocol", "my-protocol")
 	s.As = p.requireText(root, "as", "server")
 	s.places = map[string]*Error{}
 	for _, key := range []string{"protocol", "as"} {
