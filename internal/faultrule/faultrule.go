@@ -30,8 +30,12 @@ type Set struct {
 // Rules returns the faults, in the order of the file.
 func (s *Set) Rules() []*Rule { return slices.Clone(s.rules) }
 
-// edits are the kinds of faults that change the content of a message.
-var edits = []string{"corrupt", "set", "remove", "rename", "wrap", "retype", "truncate", "bom"}
+// memberEdits are the kinds of faults that change members or the type of a message, and edits those that change its
+// content in any way.
+var (
+	memberEdits = []string{"corrupt", "set", "remove", "rename", "wrap", "retype"}
+	edits       = append(slices.Clone(memberEdits), "truncate", "bom")
+)
 
 // overPipe are the kinds of faults that lines between two processes can have: a pipe has neither frames nor ends
 // without a close.

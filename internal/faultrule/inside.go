@@ -32,7 +32,7 @@ type inside[M any] struct {
 // NewInside returns the faults of a file, with all counts at zero, for a program. It fails, naming the file, if one is
 // not for messages or none of those that a program can have.
 func NewInside[M any](name string, set *Set, as Form[M]) (*Inside[M], error) {
-	can := append([]string{"drop", "duplicate", "reorder", "behind"}, edits[:len(edits)-2]...)
+	can := append([]string{"drop", "duplicate", "reorder", "behind"}, memberEdits...)
 	return &Inside[M]{set: set, as: as, conns: map[string]*inside[M]{}}, set.only(name, "messages of a program", can)
 }
 

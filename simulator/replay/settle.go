@@ -274,8 +274,8 @@ func recordedToo(want []message, m message) bool {
 func cameToo(came []message, m message) bool { return recordedToo(came, m) }
 
 // playEarlier plays something of this side that was recorded later, since the other side may wait for it: what it says
-// may be an answer to what of the batch has come, or the first thing that is said on a connection, if it repeats
-// nothing of what has not come. Whoever has not asked yet is waited for.
+// may answer a message of the batch that has come, or be the first on a connection, unless it depends on a message that
+// has not come yet. A peer that has not asked yet is waited for.
 func (p *player) playEarlier(ctx context.Context, pending []message, some bool) (bool, error) {
 	return p.side.playEarly(ctx, pending, some || p.some)
 }
