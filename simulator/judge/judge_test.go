@@ -93,7 +93,7 @@ var serving = map[string]struct {
 }{
 	"agent-select": {"agent-select", "client", "client", "current-is-name", "AS-044", "AS-084"},
 	"session-chat": {"session-chat", "frontend", "frontend", "type-for-message-type", "SC-040", "SC-038"},
-	"session-runtime": {"session-runtime", "session-manager", "session-manager", "invite-added-at-once", "RT-119",
+	"session-runtime": {"session-runtime", "session-manager", "session-manager", "invite-makes-agent", "RT-119",
 		"RT-127"},
 	"external-agent": {"external-agent", "agent", "agent", "update-without-source", "EA-056", "EA-056"},
 }

@@ -128,6 +128,9 @@ var moveRows = []row{
 	{moves, "who is there already", abc + `> frontend CONTROL/INVITE_AGENT {"payload":{"agent_id":"agent-b"}}` + "\n" +
 		`< EVENT/AGENT_ADDED FRONTEND {"payload":{"agent_id":"agent-b"}}` + "\n" + fence, "", ""},
 	{moves, "added before the receipt", abc + invitesD + requestsD + addedD + hereD, "", "119 122 126 127 160"},
+	{moves, "added although nobody is asked", abc + invitesD + addedD + fence, "", "119 122 126 127 160"},
+	{moves, "added as SessionManager has it done unasked", abc + invitesD + hereD + addedD, "", ""},
+	{moves, "removed although nobody is asked", abc + removesB + removedB + fence, "", "115 116 160 171"},
 	{moves, "added though it failed", abc + invitesD + requestsD + noD + addedD, "", "119 122 126 127 160"},
 	{moves, "added under the name that SessionManager gives", abc + invitesD + requestsD +
 		`> session_manager CONTROL/ADD_AGENT_DONE {"payload":{"agent_id":"agent-d-7"}}` + "\n" +

@@ -306,9 +306,10 @@ func (s *session) told(p judge.Message) {
 	}
 	s.sameForm(w, p, map[judge.Kind]string{judge.Added: "RT-127", judge.Removed: "RT-116"}[w.told])
 	var requested []*procedure
-	done, failed, doubted := 0, 0, false
+	done, failed, doubted, asked := 0, 0, false, false
 	for _, c := range s.procs {
 		if c.way.request == w.request && c.who == who && !c.over {
+			asked = asked || c.ask.N > 0 && c.request.N == 0 && !c.refused
 			done, failed, doubted = done+c.done, failed+c.failed, doubted || c.doubted
 			if c.request.N > 0 {
 				requested = append(requested, c)
@@ -316,6 +317,9 @@ func (s *session) told(p judge.Message) {
 		}
 	}
 	switch {
+	case len(requested) == 0 && asked && done+failed == 0 && !doubted && w.subject == moves &&
+		(w.told == judge.Added && s.absent(who) || w.told == judge.Removed && s.present(who)):
+		s.broken(w.subject, p, "this once SessionManager has been asked by "+w.request+" and has sent "+w.done, w.early...)
 	case len(requested) == 0 || doubted && done == 0:
 	case done == 0:
 		clauses := w.early
