@@ -147,7 +147,7 @@ func TestFloorCounts(t *testing.T) {
 type noted struct {
 	mu   sync.Mutex
 	did  []act
-	fail deed
+	fail actKind
 }
 
 var errNoted = errors.New("no more")
@@ -186,7 +186,7 @@ func TestFollow(t *testing.T) {
 	if diff := cmp.Diff(want, n.did, cmp.AllowUnexported(act{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	for _, d := range []deed{opens, sends, receives} {
+	for _, d := range []actKind{opens, sends, receives} {
 		if err := followCourses(t.Context(), &noted{fail: d}, []course{long}, 1); !errors.Is(err, errNoted) {
 			t.Errorf("deed %d fails: %v", d, err)
 		}

@@ -15,11 +15,11 @@ import (
 	"parley/transport/transcript"
 )
 
-// deed is what an act of a course does.
-type deed byte
+// actKind is what an act of a course does.
+type actKind byte
 
 const (
-	opens deed = iota
+	opens actKind = iota
 	sends
 	receives
 	closes
@@ -27,7 +27,7 @@ const (
 
 // act is a step of a course, as the client sees it.
 type act struct {
-	deed deed
+	deed actKind
 	conn int // of the course, from 0
 	size int // of the message in bytes
 	back int // sends over HTTP: size of the answer in bytes

@@ -167,7 +167,7 @@ type metered struct {
 	acts []act
 }
 
-func (c *metered) noteRecord(d deed, n int) {
+func (c *metered) noteRecord(d actKind, n int) {
 	if n <= 0 {
 		return
 	}

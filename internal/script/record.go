@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// Deed is one event of a session: an action of the program, or an answer of its peer.
-type Deed struct {
+// RecordedAction is one event of a session: an action of the program, or an answer of its peer.
+type RecordedAction struct {
 	Program bool // the program sent Message; otherwise its peer did Action
 	Message Message
 	Action  Action    // its After is ignored: see Time
@@ -33,12 +33,12 @@ type Deed struct {
 //
 // head has the name, the protocol and the party. The result is a valid script; the error says why there is none, such
 // as answers that are not UTF-8.
-func Record(head Script, deeds []Deed) ([]byte, error) {
-	first := slices.IndexFunc(deeds, func(d Deed) bool { return d.Program })
+func Record(head Script, deeds []RecordedAction) ([]byte, error) {
+	first := slices.IndexFunc(deeds, func(d RecordedAction) bool { return d.Program })
 	if first < 0 {
 		return nil, fmt.Errorf("the program has sent nothing yet, so that there is nothing to answer (send something first)")
 	}
-	if i := slices.IndexFunc(deeds, func(d Deed) bool { return !utf8.Valid(d.Action.Body) }); i >= 0 {
+	if i := slices.IndexFunc(deeds, func(d RecordedAction) bool { return !utf8.Valid(d.Action.Body) }); i >= 0 {
 		return nil, fmt.Errorf("an answer is not UTF-8, which a script cannot send (save the recording instead)")
 	}
 	w := &writing{studied: studyMessages(deeds)}

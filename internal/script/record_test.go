@@ -10,14 +10,16 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-func said(typ, body string) Deed {
-	return Deed{Program: true, Message: Message{Party: "C1", Kind: "message", Type: typ, Body: []byte(body)}}
+func said(typ, body string) RecordedAction {
+	return RecordedAction{Program: true, Message: Message{Party: "C1", Kind: "message", Type: typ, Body: []byte(body)}}
 }
 
-func sent(body string) Deed { return Deed{Action: Action{Do: Send, Body: []byte(body)}} }
+func sent(body string) RecordedAction {
+	return RecordedAction{Action: Action{Do: Send, Body: []byte(body)}}
+}
 
 // recorded is a session with generated values, texts that look like holes, and repeated types.
-var recorded = []Deed{
+var recorded = []RecordedAction{
 	{Program: true, Message: Message{Party: "C1", Kind: "open", Path: "/ws?key=1"}},
 	sent(`{"type":"welcome","text":"costs ${price}, $${price} or ${"}`),
 	said("ask", `{"type":"ask","what":"b","id":"r1"}`),
@@ -98,7 +100,7 @@ func TestRecordValid(t *testing.T) {
 }
 
 // at returns a deed at a time in milliseconds.
-func (d Deed) at(ms int, party string) Deed {
+func (d RecordedAction) at(ms int, party string) RecordedAction {
 	d.Time = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Add(time.Duration(ms) * time.Millisecond)
 	if d.Program {
 		d.Message.Party = party
@@ -110,41 +112,42 @@ func (d Deed) at(ms int, party string) Deed {
 
 // TestRecordRules checks the rules written for a session.
 func TestRecordRules(t *testing.T) {
-	open := func(ms int, party string) Deed {
-		return Deed{Program: true, Message: Message{Kind: "open", Path: "/" + party}}.at(ms, party)
+	open := func(ms int, party string) RecordedAction {
+		return RecordedAction{Program: true, Message: Message{Kind: "open", Path: "/" + party}}.at(ms, party)
 	}
-	cut := Deed{Action: Action{Do: Cut}}
+	type acts = []RecordedAction
+	cut := RecordedAction{Action: Action{Do: Cut}}
 	for name, row := range map[string]struct {
-		deeds []Deed
-		want  []string // in this order
-		not   []string
+		actions acts
+		want    []string // in this order
+		not     []string
 	}{
-		"the id of an earlier message": {[]Deed{said("begin", `{"run":"run-77"}`).at(0, "C1"), said("next", `{}`).at(1, "C1"),
+		"the id of an earlier message": {acts{said("begin", `{"run":"run-77"}`).at(0, "C1"), said("next", `{}`).at(1, "C1"),
 			sent(`{"of":"run-77"}`).at(2, "C1")},
 			[]string{`type: "begin"`, `set: {kept1: "${/run}"}`, `type: "next"`, `{\"of\":\"${kept1}\"}`}, []string{"run-77"}},
-		"the id of the peer stays": {[]Deed{said("begin", `{}`).at(0, "C1"), sent(`{"run":"run-77"}`).at(1, "C1"),
+		"the id of the peer stays": {acts{said("begin", `{}`).at(0, "C1"), sent(`{"run":"run-77"}`).at(1, "C1"),
 			said("next", `{"run":"run-77"}`).at(2, "C1"), said("last", `{}`).at(3, "C1"), sent(`{"of":"run-77"}`).at(4, "C1")},
 			[]string{`{\"run\":\"run-77\"}`, `type: "last"`, `{\"of\":\"run-77\"}`}, []string{"kept1"}},
-		"delays": {[]Deed{said("a", `{}`).at(0, "C1"), sent(`{"n":1}`).at(19, "C1"), sent(`{"n":2}`).at(262, "C1"),
+		"delays": {acts{said("a", `{}`).at(0, "C1"), sent(`{"n":1}`).at(19, "C1"), sent(`{"n":2}`).at(262, "C1"),
 			sent(`{"n":3}`).at(270, "C1")}, []string{`{\"n\":1}"}`, `{\"n\":2}", after: 240ms}`, `{\"n\":3}"}`}, nil},
-		"the present time, and another": {[]Deed{said("a", `{}`).at(0, "C1"),
+		"the present time, and another": {acts{said("a", `{}`).at(0, "C1"),
 			sent(`{"at":"2026-01-02T03:04:05.010Z","built":"2020-01-02T03:04:05.010Z"}`).at(10, "C1")},
 			[]string{`\"at\":\"${now}\",\"built\":\"2020-01-02T03:04:05.010Z\"`}, nil},
-		"an answer behind another's message": {[]Deed{open(0, "C1"), open(1, "C2"), said("a", `{}`).at(2, "C1"),
+		"an answer behind another's message": {acts{open(0, "C1"), open(1, "C2"), said("a", `{}`).at(2, "C1"),
 			said("b", `{}`).at(3, "C2"), sent(`{"n":1}`).at(4, "C1"), sent(`{"n":2}`).at(5, "C2"),
 			sent(`{"n":3}`).at(6, "C1")},
 			[]string{`type: "a"`, `{\"n\":1}"}`, `{\"n\":3}"}`, `type: "b"`, `{\"n\":2}"}`}, []string{"to:"}},
-		"a message to all": {[]Deed{said("a", `{}`).at(0, "C1"), sent(`{}`).at(1, "C1"), said("b", `{}`).at(2, "C2"),
+		"a message to all": {acts{said("a", `{}`).at(0, "C1"), sent(`{}`).at(1, "C1"), said("b", `{}`).at(2, "C2"),
 			sent(`{"news":1}`).at(3, "C2"), sent(`{"news":1}`).at(4, "C1")},
 			[]string{`type: "a"`, `type: "b"`, `{\"news\":1}"}`, `{\"news\":1}", to: "C1"}`}, nil},
-		"the answers to two questions, swapped": {[]Deed{said("a", `{"id":"q1"}`).at(0, "C1"),
+		"the answers to two questions, swapped": {acts{said("a", `{"id":"q1"}`).at(0, "C1"),
 			said("b", `{"id":"q2"}`).at(1, "C1"), sent(`{"id":"q2"}`).at(2, "C1"), sent(`{"id":"q1"}`).at(3, "C1")},
 			[]string{`type: "a"`, `{\"id\":\"${/id}\"}`, `type: "b"`, `{\"id\":\"${/id}\"}`}, []string{"kept"}},
-		"a cut": {[]Deed{said("a", `{}`).at(0, "C1"), cut.at(1, "C1")}, []string{`type: "a"`, `{cut: true}`},
+		"a cut": {acts{said("a", `{}`).at(0, "C1"), cut.at(1, "C1")}, []string{`type: "a"`, `{cut: true}`},
 			[]string{"close"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			text, err := Record(Script{Name: "n", Protocol: "p", As: "server"}, row.deeds)
+			text, err := Record(Script{Name: "n", Protocol: "p", As: "server"}, row.actions)
 			if err != nil {
 				t.Fatalf("%v\n%s", err, text)
 			}

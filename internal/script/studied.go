@@ -12,7 +12,7 @@ import (
 
 // studied holds deeds, and the results of studying them.
 type studied struct {
-	deeds  []Deed
+	deeds  []RecordedAction
 	values []map[string]any // by deed: its texts and numbers, by their pointers
 	told   map[string]int   // values of the peer's answers: the first deed with each
 	alike  map[kindred]*alike
@@ -35,7 +35,7 @@ type alike struct {
 	values map[string]map[any]int // by pointer
 }
 
-func studyMessages(deeds []Deed) *studied {
+func studyMessages(deeds []RecordedAction) *studied {
 	s := &studied{deeds: deeds, told: map[string]int{}, alike: map[kindred]*alike{}}
 	for i, d := range deeds {
 		body := d.Action.Body
@@ -269,4 +269,6 @@ func isPresentTime(text string, now time.Time) bool {
 }
 
 // withoutTimes returns the content of an answer without times.
-func withoutTimes(d Deed) string { return times.ReplaceAllString(string(d.Action.Body), "now") }
+func withoutTimes(d RecordedAction) string {
+	return times.ReplaceAllString(string(d.Action.Body), "now")
+}

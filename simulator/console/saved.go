@@ -24,11 +24,11 @@ func (s *session) answerScript(w http.ResponseWriter, r *http.Request) (any, err
 	if s.kind == kindTest {
 		head.As = s.test.Role()
 	}
-	deeds, err := s.recordedActions()
+	actions, err := s.recordedActions()
 	if err != nil {
 		return nil, err
 	}
-	text, err := script.Record(head, deeds)
+	text, err := script.Record(head, actions)
 	if err != nil {
 		return nil, newError(http.StatusConflict, err.Error())
 	}
@@ -37,18 +37,18 @@ func (s *session) answerScript(w http.ResponseWriter, r *http.Request) (any, err
 	return nil, nil
 }
 
-// recorded collects deeds.
+// recorded collects actions.
 type recorded struct {
 	s       *session
 	program transcript.Dir    // of the program's messages
 	names   map[string]string // of connections, as a play calls them
-	all     []script.Deed
+	all     []script.RecordedAction
 	at      map[int]int // position of a request, from 1, by the number of its record
 	size    int         // bytes of the answers
 }
 
 // recordedActions returns the actions of program and peer, in the order of the records.
-func (s *session) recordedActions() ([]script.Deed, error) {
+func (s *session) recordedActions() ([]script.RecordedAction, error) {
 	d := &recorded{s: s, program: transcript.Received, names: map[string]string{}, at: map[int]int{}}
 	if s.kind == kindTest {
 		d.program = transcript.Sent
@@ -68,7 +68,7 @@ func (s *session) recordedActions() ([]script.Deed, error) {
 	return d.all, nil
 }
 
-// addAction adds the deed of a record.
+// addAction adds the action of a record.
 func (d *recorded) addAction(r transcript.Record, at time.Time) error {
 	refuse := func(text string) error { return newError(http.StatusConflict, text) }
 	if r.Cut > 0 {
@@ -117,7 +117,7 @@ func (d *recorded) addProgramAction(r transcript.Record, at time.Time) {
 		m.Type = d.s.types(d.s.protocol, m.Body)
 	}
 	m.Party = d.names[r.Conn]
-	d.all = append(d.all, script.Deed{Program: true, Message: m, Time: at})
+	d.all = append(d.all, script.RecordedAction{Program: true, Message: m, Time: at})
 	d.at[r.N] = len(d.all)
 	d.size += len("- on: {}\n  times: 1\n")
 }
@@ -145,7 +145,7 @@ func (d *recorded) addPeerAction(r transcript.Record, at time.Time) {
 	default:
 		return
 	}
-	d.all = append(d.all, script.Deed{Action: a, Time: at, Reply: answers})
+	d.all = append(d.all, script.RecordedAction{Action: a, Time: at, Reply: answers})
 	d.size += len(a.Body)
 }
 

@@ -361,8 +361,8 @@ func FuzzCall(f *testing.F) {
 			c.noteArrival(h)
 			carryOut()
 		}
-		if done != len(p.deeds) {
-			t.Errorf("%d of %d become due when all comes that was recorded", done, len(p.deeds))
+		if done != len(p.acts) {
+			t.Errorf("%d of %d become due when all comes that was recorded", done, len(p.acts))
 		}
 	})
 }

@@ -48,7 +48,7 @@ type Client struct {
 	number atomic.Int64
 	work   sync.WaitGroup
 
-	ready  []*deed          // what is due
+	ready  []*clientAct     // what is due
 	todo   int              // what may still be done
 	conns  map[string]*link // by party
 	opens  map[string]int   // how often a connection was opened
@@ -56,9 +56,9 @@ type Client struct {
 	await  map[int]bool     // requests without an answer
 	result ClientResult
 
-	odd      []odd           // what came and may stand for a recorded message
-	accepted map[string]bool // differences that were told, by difference
-	excuses  bool            // such differences are none
+	unrecorded []unrecorded    // what came and may stand for a recorded message
+	accepted   map[string]bool // differences that were told, by difference
+	excuses    bool            // such differences are none
 }
 
 // link is a connection to the server.
@@ -74,7 +74,7 @@ type link struct {
 
 // asking is a request or opening that was made.
 type asking struct {
-	deed  *deed
+	act   *clientAct
 	ids   *replay.IDs
 	party string
 }
@@ -108,10 +108,10 @@ func Call(ctx context.Context, o ClientOptions, recordings ...Recording) (Client
 		if err := c.readCourse(recording.NewClientView(one.In), p, &size); err != nil {
 			return ClientResult{}, fmt.Errorf("%s: %w", one.Name, err)
 		}
-		if len(p.deeds) == 0 {
+		if len(p.acts) == 0 {
 			return ClientResult{}, fmt.Errorf("%s: %w", one.Name, replay.ErrNothing)
 		}
-		c.all, c.ready, c.todo = append(c.all, p), append(c.ready, p.linkWaits()...), c.todo+len(p.deeds)
+		c.all, c.ready, c.todo = append(c.all, p), append(c.ready, p.linkWaits()...), c.todo+len(p.acts)
 	}
 	if len(c.all) == 0 {
 		return ClientResult{}, errors.New("there is no recording")
@@ -143,8 +143,8 @@ func (c *Client) sinkRecord(r transcript.Record) int {
 
 // runActs does what is due, and reads what comes, until all is done or nothing becomes due any more.
 func (c *Client) runActs(ctx context.Context) error {
-	limit, news := deadline.In(c.o.Within), deadline.In(c.oddLimit())
-	progress := func() { limit, news = deadline.In(c.o.Within), deadline.In(c.oddLimit()) }
+	limit, news := deadline.In(c.o.Within), deadline.In(c.unrecordedLimit())
+	progress := func() { limit, news = deadline.In(c.o.Within), deadline.In(c.unrecordedLimit()) }
 	for {
 		did, err := c.doFirstDue(ctx)
 		if err != nil {
@@ -158,8 +158,8 @@ func (c *Client) runActs(ctx context.Context) error {
 			c.noteLeftover()
 			return nil
 		}
-		until, odd := c.nextOdd(news)
-		if !odd {
+		until, is := c.nextUnrecorded(news)
+		if !is {
 			until = limit
 		}
 		r, ok, err := c.awaitMessage(ctx, until)
@@ -173,8 +173,8 @@ func (c *Client) runActs(ctx context.Context) error {
 			if c.readReceived(ctx, r) {
 				progress()
 			}
-		case odd:
-			if c.acceptOdd() {
+		case is:
+			if c.acceptUnrecorded() {
 				progress()
 			}
 		default:
@@ -216,8 +216,8 @@ func (c *Client) canArrive() bool {
 	return len(c.await) > 0
 }
 
-// meetCondition notes that one of the things for which a deed waits has happened.
-func (c *Client) meetCondition(all []*deed) {
+// meetCondition notes that one of the things for which a act waits has happened.
+func (c *Client) meetCondition(all []*clientAct) {
 	for _, d := range all {
 		if d.left--; d.left == 0 {
 			c.ready = append(c.ready, d)
@@ -226,7 +226,7 @@ func (c *Client) meetCondition(all []*deed) {
 }
 
 // noteArrival notes that a recorded message has come. It reports whether it had not before.
-func (c *Client) noteArrival(h *heard) bool {
+func (c *Client) noteArrival(h *arrival) bool {
 	if h.came {
 		return false
 	}
@@ -238,7 +238,7 @@ func (c *Client) noteArrival(h *heard) bool {
 	return true
 }
 
-// doFirstDue does the first deed that is due; false if there is none.
+// doFirstDue does the first act that is due; false if there is none.
 func (c *Client) doFirstDue(ctx context.Context) (bool, error) {
 	if len(c.ready) == 0 {
 		return false, nil
@@ -266,8 +266,8 @@ func (c *Client) doFirstDue(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// presentName returns what the connection of a deed is called now: one that is opened anew has a name of its own.
-func (c *Client) presentName(d *deed) string {
+// presentName returns what the connection of a act is called now: one that is opened anew has a name of its own.
+func (c *Client) presentName(d *clientAct) string {
 	name := d.asked.Conn + d.of.label
 	n := c.opens[name]
 	if d.asked.Kind == transcript.Open {
@@ -287,8 +287,8 @@ func numbered(name string, n int) string {
 	return name
 }
 
-// doAct does a deed as a party. why says why it cannot be done.
-func (c *Client) doAct(ctx context.Context, d *deed, party string, ids *replay.IDs) (why string, err error) {
+// doAct does a act as a party. why says why it cannot be done.
+func (c *Client) doAct(ctx context.Context, d *clientAct, party string, ids *replay.IDs) (why string, err error) {
 	r := d.asked
 	r.Conn = party
 	if d.ends {
@@ -306,14 +306,14 @@ func (c *Client) doAct(ctx context.Context, d *deed, party string, ids *replay.I
 		if err != nil {
 			return "", err
 		}
-		c.asked[n] = &asking{deed: d, ids: ids, party: party}
+		c.asked[n] = &asking{act: d, ids: ids, party: party}
 		c.await[n] = true
 	case transcript.Request:
 		n, err := c.call.Ask(r, ids.RenewClient(c.o.Messages, d.asked), ids.Path)
 		if err != nil {
 			return "", err
 		}
-		c.asked[n] = &asking{deed: d, ids: ids, party: party}
+		c.asked[n] = &asking{act: d, ids: ids, party: party}
 		c.await[n] = true
 	default:
 		if l := c.conns[party]; l != nil && l.left {
@@ -341,7 +341,7 @@ func (c *Client) endConnection(party string) {
 // noteLeftover notes what was not done.
 func (c *Client) noteLeftover() {
 	for _, p := range c.all {
-		for _, d := range p.deeds {
+		for _, d := range p.acts {
 			if d.done {
 				continue
 			}
@@ -355,8 +355,8 @@ func (c *Client) noteLeftover() {
 	}
 }
 
-// titleFor names a deed for people.
-func (d *deed) titleFor() string {
+// titleFor names a act for people.
+func (d *clientAct) titleFor() string {
 	where := "record " + fmt.Sprint(d.asked.N) + " of " + d.of.name
 	switch {
 	case d.ends:
@@ -367,8 +367,8 @@ func (d *deed) titleFor() string {
 	return d.m.Title() + " (" + where + ")"
 }
 
-// describeWait says what a deed waits for: what did not come, or else what was not done before.
-func (d *deed) describeWait() string {
+// describeWait says what a act waits for: what did not come, or else what was not done before.
+func (d *clientAct) describeWait() string {
 	var all []string
 	for _, h := range d.needs {
 		if !h.hasCome() {

@@ -11,46 +11,46 @@ import (
 	"parley/transport/transcript"
 )
 
-// deed is something that a recorded client did.
-type deed struct {
+// clientAct is something that a recorded client did.
+type clientAct struct {
 	asked  transcript.Record
 	m      replay.Message
 	of     *played
-	needs  []*heard // what has to have come
-	behind []*deed  // what has to have been done
-	left   int      // of both
-	then   []*deed  // those behind it
-	at     int      // place in its recording
-	answer *heard   // to a request, or to the opening of a connection; nil: none was recorded
-	ends   bool     // nothing is done: the recording ends here
+	needs  []*arrival   // what has to have come
+	behind []*clientAct // what has to have been done
+	left   int          // of both
+	then   []*clientAct // those behind it
+	at     int          // place in its recording
+	answer *arrival     // to a request, or to the opening of a connection; nil: none was recorded
+	ends   bool         // nothing is done: the recording ends here
 	done   bool
 	why    string // why it cannot be done
 }
 
-// heard is a message that a recorded client got.
-type heard struct {
+// arrival is a message that a recorded client got.
+type arrival struct {
 	r       transcript.Record
 	m       replay.Message
 	of      *played
 	at      int
-	first   *heard   // of messages in a row whose number depends on a model; itself
+	first   *arrival // of messages in a row whose number depends on a model; itself
 	keys    []string // of ids that the server has drawn
 	fresh   []string // of those that came with it for the first time
 	came    bool
-	answers []*deed // what the client did with one of its ids
+	answers []*clientAct // what the client did with one of its ids
 
-	any  bool    // of a row of which it is the first: one has come
-	then []*deed // those that need the row
+	any  bool         // of a row of which it is the first: one has come
+	then []*clientAct // those that need the row
 }
 
 // hasCome reports whether it has come, or one of the row of which it is.
-func (h *heard) hasCome() bool { return h.first.any }
+func (h *arrival) hasCome() bool { return h.first.any }
 
 // bucket are the messages of one sort on a connection.
-type bucket struct{ fresh, came []*heard }
+type bucket struct{ fresh, came []*arrival }
 
 // moveToArrived notes that a message has come.
-func (b *bucket) moveToArrived(h *heard) {
+func (b *bucket) moveToArrived(h *arrival) {
 	i := slices.Index(b.fresh, h)
 	b.fresh, b.came = slices.Delete(b.fresh, i, i+1), append(b.came, h)
 }
@@ -59,8 +59,8 @@ func (b *bucket) moveToArrived(h *heard) {
 type played struct {
 	name     string
 	label    string // what its connections are called: "" if there is one recording
-	deeds    []*deed
-	heard    []*heard
+	acts     []*clientAct
+	heard    []*arrival
 	ids      *replay.IDs
 	byServer map[string]bool               // ids that the server has drawn
 	buckets  map[string]map[string]*bucket // by connection and sort
@@ -75,8 +75,8 @@ func (p *played) bucketOf(conn, sort string) *bucket {
 }
 
 // linkWaits links what waits with what it waits for, and returns what waits for nothing.
-func (p *played) linkWaits() (ready []*deed) {
-	for _, d := range p.deeds {
+func (p *played) linkWaits() (ready []*clientAct) {
+	for _, d := range p.acts {
 		for _, h := range d.needs {
 			h.first.then = append(h.first.then, d)
 		}
@@ -110,23 +110,23 @@ type course struct {
 	p  *played
 	at int // number of what is read
 
-	drawn map[string]*heard // id by its key → the message with which the server drew it; nil: the client did
-	with  map[string]*heard // id by its key → the last message with it
-	used  map[string]bool   // ids that the client has repeated
-	asked map[int]*deed
+	drawn map[string]*arrival // id by its key → the message with which the server drew it; nil: the client did
+	with  map[string]*arrival // id by its key → the last message with it
+	used  map[string]bool     // ids that the client has repeated
+	asked map[int]*clientAct
 
-	lastHeard *heard
-	lastDeed  *deed // that is no end of a connection
-	heardOn   map[string]*heard
-	deedOn    map[string]*deed
-	own       map[string]int // number of the last deed of a connection that answers nothing
+	lastHeard *arrival
+	lastAct   *clientAct // that is no end of a connection
+	arrivalOn map[string]*arrival
+	actOn     map[string]*clientAct
+	own       map[string]int // number of the last act of a connection that answers nothing
 	conns     []string
 }
 
 // readCourse reads a recording.
 func (c *Client) readCourse(in *recording.ClientView, p *played, size *int) error {
-	f := &course{c: c, p: p, drawn: map[string]*heard{}, with: map[string]*heard{}, used: map[string]bool{},
-		asked: map[int]*deed{}, heardOn: map[string]*heard{}, deedOn: map[string]*deed{},
+	f := &course{c: c, p: p, drawn: map[string]*arrival{}, with: map[string]*arrival{}, used: map[string]bool{},
+		asked: map[int]*clientAct{}, arrivalOn: map[string]*arrival{}, actOn: map[string]*clientAct{},
 		own: map[string]int{}}
 	for {
 		r, err := in.Next()
@@ -149,7 +149,7 @@ func (c *Client) readCourse(in *recording.ClientView, p *played, size *int) erro
 			if err := replay.Sendable(r); err != nil {
 				return err
 			}
-			f.addDeed(&deed{asked: r, m: replay.Read(c.o.Messages, r), of: p})
+			f.addAct(&clientAct{asked: r, m: replay.Read(c.o.Messages, r), of: p})
 		}
 	}
 }
@@ -164,9 +164,9 @@ func (f *course) noteConn(conn string) {
 func (f *course) hearMessage(r transcript.Record) {
 	f.at++
 	f.noteConn(r.Conn)
-	h := &heard{r: r, m: replay.ReadServer(f.c.o.Messages, r), of: f.p, at: f.at}
+	h := &arrival{r: r, m: replay.ReadServer(f.c.o.Messages, r), of: f.p, at: f.at}
 	h.first = h
-	if last := f.heardOn[r.Conn]; last != nil && h.m.Repeats() && last.m.SameSort(h.m) &&
+	if last := f.arrivalOn[r.Conn]; last != nil && h.m.Repeats() && last.m.SameSort(h.m) &&
 		!f.hasActedSince(last, r.Conn) {
 		h.first = last.first
 	}
@@ -187,17 +187,17 @@ func (f *course) hearMessage(r transcript.Record) {
 		d.answer = h
 	}
 	f.p.heard = append(f.p.heard, h)
-	f.lastHeard, f.heardOn[r.Conn] = h, h
+	f.lastHeard, f.arrivalOn[r.Conn] = h, h
 }
 
 // hasActedSince reports whether the client has done something on a connection behind a message.
-func (f *course) hasActedSince(h *heard, conn string) bool {
-	d := f.deedOn[conn]
+func (f *course) hasActedSince(h *arrival, conn string) bool {
+	d := f.actOn[conn]
 	return d != nil && d.at > h.at
 }
 
-// addDeed adds a deed.
-func (f *course) addDeed(d *deed) {
+// addAct adds a act.
+func (f *course) addAct(d *clientAct) {
 	f.at++
 	conn := d.asked.Conn
 	f.noteConn(conn)
@@ -218,22 +218,22 @@ func (f *course) addDeed(d *deed) {
 	})
 	closes := d.ends || d.asked.Kind == transcript.Closed
 	if closes {
-		for _, one := range f.p.deeds {
+		for _, one := range f.p.acts {
 			if one.asked.Conn == conn && !slices.Contains(d.behind, one) {
 				d.behind = append(d.behind, one)
 			}
 		}
 	} else {
-		f.lastDeed = d
+		f.lastAct = d
 	}
-	f.p.deeds = append(f.p.deeds, d)
-	d.at, f.asked[d.asked.N], f.deedOn[conn] = f.at, d, d
+	f.p.acts = append(f.p.acts, d)
+	d.at, f.asked[d.asked.N], f.actOn[conn] = f.at, d, d
 }
 
-// findAnswered finds the message that a deed answers: the last one with an id that the client repeats for the first
-// time. Of several such ids that which was drawn last counts. It returns nil if the deed answers nothing.
-func (f *course) findAnswered(d *deed) (by *heard) {
-	var newest *heard
+// findAnswered finds the message that a act answers: the last one with an id that the client repeats for the first
+// time. Of several such ids that which was drawn last counts. It returns nil if the act answers nothing.
+func (f *course) findAnswered(d *clientAct) (by *arrival) {
+	var newest *arrival
 	d.m.EachKey(func(key string) {
 		if drew := f.drawn[key]; drew != nil && !f.used[key] && (newest == nil || drew.at > newest.at) {
 			newest, by = drew, f.with[key]
@@ -243,14 +243,14 @@ func (f *course) findAnswered(d *deed) (by *heard) {
 		f.own[d.asked.Conn] = f.at
 		return nil
 	}
-	by.answers, d.needs = append(by.answers, d), []*heard{by}
+	by.answers, d.needs = append(by.answers, d), []*arrival{by}
 	return by
 }
 
-// findPreceding says what a deed waits for that answers nothing: the last message on its connection, if the client has
+// findPreceding says what a act waits for that answers nothing: the last message on its connection, if the client has
 // done nothing on it since; and what anybody did or got later, where that may be the reason.
-func (f *course) findPreceding(d *deed, conn string) {
-	own, prev := f.heardOn[conn], f.deedOn[conn]
+func (f *course) findPreceding(d *clientAct, conn string) {
+	own, prev := f.arrivalOn[conn], f.actOn[conn]
 	base := 0
 	switch {
 	case own != nil && (prev == nil || own.at > prev.at):
@@ -260,31 +260,31 @@ func (f *course) findPreceding(d *deed, conn string) {
 		base = prev.at
 		d.behind = append(d.behind, prev)
 	}
-	acted := f.lastDeed != nil && f.lastDeed.at > base
+	acted := f.lastAct != nil && f.lastAct.at > base
 	switch {
 	case f.lastHeard != nil && f.lastHeard.at > base && (prev == nil || base == prev.at || acted) &&
-		(!acted || f.lastHeard.at > f.lastDeed.at):
+		(!acted || f.lastHeard.at > f.lastAct.at):
 		d.needs = append(d.needs, f.lastHeard)
 	case acted:
-		d.behind = append(d.behind, f.lastDeed)
+		d.behind = append(d.behind, f.lastAct)
 	}
 }
 
 // addEnds adds the ends of connections that were open where the recording ends.
 func (f *course) addEnds() {
 	for _, conn := range f.conns {
-		last := f.deedOn[conn]
+		last := f.actOn[conn]
 		if last != nil && last.asked.Kind == transcript.Closed {
 			continue
 		}
-		if h := f.heardOn[conn]; h != nil && (last == nil || h.at > last.at) {
-			d := &deed{asked: transcript.Record{Conn: conn}, of: f.p, ends: true, needs: []*heard{h}, at: f.at + 1}
-			for _, one := range f.p.deeds {
+		if h := f.arrivalOn[conn]; h != nil && (last == nil || h.at > last.at) {
+			d := &clientAct{asked: transcript.Record{Conn: conn}, of: f.p, ends: true, needs: []*arrival{h}, at: f.at + 1}
+			for _, one := range f.p.acts {
 				if one.asked.Conn == conn {
 					d.behind = append(d.behind, one)
 				}
 			}
-			f.p.deeds = append(f.p.deeds, d)
+			f.p.acts = append(f.p.acts, d)
 		}
 	}
 }

@@ -64,7 +64,7 @@ func (c *Client) readReceived(ctx context.Context, r transcript.Record) bool {
 		return false
 	case !known:
 		c.reportUnknown(r, came, c.sameSort(l, came))
-		c.keepOdd(l, came)
+		c.keepUnrecorded(l, came)
 		return false
 	}
 	c.result.Known++
@@ -73,20 +73,20 @@ func (c *Client) readReceived(ctx context.Context, r transcript.Record) bool {
 
 // readAnswer takes the answer to a request or opening: as recorded, or as another of the kind was answered.
 func (c *Client) readAnswer(by *asking, r transcript.Record, came replay.Message) bool {
-	var all []*heard
-	if by.deed.answer != nil {
-		all = append(all, by.deed.answer)
+	var all []*arrival
+	if by.act.answer != nil {
+		all = append(all, by.act.answer)
 	}
 	for _, p := range c.all {
-		for _, d := range p.deeds {
-			if d != by.deed && d.answer != nil && !d.ends && d.m.SamePlace(by.deed.m) {
+		for _, d := range p.acts {
+			if d != by.act && d.answer != nil && !d.ends && d.m.SamePlace(by.act.m) {
 				all = append(all, d.answer)
 			}
 		}
 	}
 	for _, h := range all {
 		ids := by.ids
-		if h.of != by.deed.of {
+		if h.of != by.act.of {
 			ids = h.of.ids.Without(h.keys)
 		}
 		if replay.LikeServer(h.m, came, ids, c.o.Ignore) == 0 {
@@ -95,7 +95,7 @@ func (c *Client) readAnswer(by *asking, r transcript.Record, came replay.Message
 			return c.noteArrival(h)
 		}
 	}
-	if by.deed.answer == nil { // the recording ends before
+	if by.act.answer == nil { // the recording ends before
 		c.result.Behind++
 		return false
 	}
@@ -146,8 +146,8 @@ func (c *Client) findRecorded(ctx context.Context, l *link, r transcript.Record,
 }
 
 // arrivedFirst returns the messages of a bucket: first those that have come.
-func (b *bucket) arrivedFirst() iter.Seq[*heard] {
-	return func(yield func(*heard) bool) {
+func (b *bucket) arrivedFirst() iter.Seq[*arrival] {
+	return func(yield func(*arrival) bool) {
 		for _, h := range slices.Concat(b.came, b.fresh) {
 			if !yield(h) {
 				return
@@ -157,8 +157,8 @@ func (b *bucket) arrivedFirst() iter.Seq[*heard] {
 }
 
 // sameSortElsewhere returns the recorded messages of the sort of one that came on other connections than its own.
-func (c *Client) sameSortElsewhere(l *link, came replay.Message) iter.Seq[*heard] {
-	return func(yield func(*heard) bool) {
+func (c *Client) sameSortElsewhere(l *link, came replay.Message) iter.Seq[*arrival] {
+	return func(yield func(*arrival) bool) {
 		for _, p := range c.all {
 			for _, conn := range slices.Sorted(maps.Keys(p.buckets)) {
 				if p == l.of && conn == l.conn {
@@ -175,7 +175,7 @@ func (c *Client) sameSortElsewhere(l *link, came replay.Message) iter.Seq[*heard
 }
 
 // isRecorded reports whether what came is a recorded message, and learns its ids.
-func (c *Client) isRecorded(h *heard, came replay.Message, ids *replay.IDs) bool {
+func (c *Client) isRecorded(h *arrival, came replay.Message, ids *replay.IDs) bool {
 	if c.excuses {
 		return c.isExcused(h, came, ids)
 	}
@@ -187,7 +187,7 @@ func (c *Client) isRecorded(h *heard, came replay.Message, ids *replay.IDs) bool
 }
 
 // noteRepeatedIDs notes the ids of a message that came once more.
-func (c *Client) noteRepeatedIDs(ctx context.Context, party string, l *link, h *heard, t *table) {
+func (c *Client) noteRepeatedIDs(ctx context.Context, party string, l *link, h *arrival, t *table) {
 	if l.later = append(l.later, t); len(l.later) > maxTables {
 		l.later = l.later[1:]
 	}
@@ -196,7 +196,7 @@ func (c *Client) noteRepeatedIDs(ctx context.Context, party string, l *link, h *
 
 // answerRepeated answers a message that came once more. That is no news: a server that asks upon each answer is not
 // waited for.
-func (c *Client) answerRepeated(ctx context.Context, party string, h *heard, t *table) {
+func (c *Client) answerRepeated(ctx context.Context, party string, h *arrival, t *table) {
 	for _, d := range h.answers {
 		if d.asked.Kind != transcript.Frame && d.asked.Kind != transcript.Request {
 			continue
@@ -209,20 +209,20 @@ func (c *Client) answerRepeated(ctx context.Context, party string, h *heard, t *
 }
 
 // sameSort returns the recorded messages of the sort of one that came, those of its connection first.
-func (c *Client) sameSort(l *link, came replay.Message) []*heard {
+func (c *Client) sameSort(l *link, came replay.Message) []*arrival {
 	return slices.AppendSeq(slices.Collect(l.of.bucketOf(l.conn, came.Sort()).arrivedFirst()),
 		c.sameSortElsewhere(l, came))
 }
 
 // reportUnknown says that a message came which no recording shows, with the one of all that is most like it.
-func (c *Client) reportUnknown(r transcript.Record, came replay.Message, all []*heard) {
+func (c *Client) reportUnknown(r transcript.Record, came replay.Message, all []*arrival) {
 	c.result.Unknown++
 	text := came.Title()
 	if r.Status != 0 {
 		text += fmt.Sprint(" ", r.Status)
 	}
 	text = "never shown: " + replay.Shown(strings.TrimSpace(text+" "+string(r.Bytes)))
-	var best *heard
+	var best *arrival
 	places := 0
 	for _, h := range all {
 		if n := replay.LikeServer(h.m, came, h.of.ids, c.o.Ignore); best == nil || n < places {

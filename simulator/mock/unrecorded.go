@@ -11,46 +11,46 @@ import (
 	"parley/transport/transcript"
 )
 
-// odd is a message that came and was never shown, for which a recorded one of its sort may be missed.
-type odd struct {
+// unrecorded is a message that came and was never shown, for which a recorded one of its sort may be missed.
+type unrecorded struct {
 	l     *link
 	came  replay.Message
 	quiet deadline.Deadline // until then the recorded one may still come
 }
 
-// maxOdd bounds the odd messages that are kept, and the differences that are known.
-const maxOdd = 1000
+// maxUnrecorded bounds the unrecorded messages that are kept, and the differences that are known.
+const maxUnrecorded = 1000
 
-// oddLimit is how long a recorded message may still come behind an odd one that is like it.
-func (c *Client) oddLimit() time.Duration { return c.o.Within / 10 }
+// unrecordedLimit is how long a recorded message may still come behind an unrecorded one that is like it.
+func (c *Client) unrecordedLimit() time.Duration { return c.o.Within / 10 }
 
-// keepOdd keeps a message that was never shown, if one of its sort was recorded and has not come.
-func (c *Client) keepOdd(l *link, came replay.Message) {
-	if len(c.odd) < maxOdd && len(l.of.bucketOf(l.conn, came.Sort()).fresh) > 0 {
-		c.odd = append(c.odd, odd{l: l, came: came, quiet: deadline.In(c.oddLimit())})
+// keepUnrecorded keeps a message that was never shown, if one of its sort was recorded and has not come.
+func (c *Client) keepUnrecorded(l *link, came replay.Message) {
+	if len(c.unrecorded) < maxUnrecorded && len(l.of.bucketOf(l.conn, came.Sort()).fresh) > 0 {
+		c.unrecorded = append(c.unrecorded, unrecorded{l: l, came: came, quiet: deadline.In(c.unrecordedLimit())})
 	}
 }
 
-// nextOdd returns when an odd message may stand for a recorded one at the earliest: nothing recorded may have come
-// meanwhile. news is when that was.
-func (c *Client) nextOdd(news deadline.Deadline) (until deadline.Deadline, is bool) {
-	if len(c.odd) == 0 {
+// nextUnrecorded returns when an unrecorded message may stand for a recorded one at the earliest: nothing recorded
+// may have come meanwhile. news is when that was.
+func (c *Client) nextUnrecorded(news deadline.Deadline) (until deadline.Deadline, is bool) {
+	if len(c.unrecorded) == 0 {
 		return until, false
 	}
-	if until = c.odd[0].quiet; until.Left() < news.Left() {
+	if until = c.unrecorded[0].quiet; until.Left() < news.Left() {
 		until = news
 	}
 	return until, true
 }
 
-// acceptOdd takes the first odd message for the recorded one that it is most like, so that what waits for that is
-// done. It reports whether there was one.
-func (c *Client) acceptOdd() bool {
-	for len(c.odd) > 0 {
-		one := c.odd[0]
-		c.odd = c.odd[1:]
+// acceptUnrecorded takes the first unrecorded message for the recorded one that it is most like, so that what waits
+// for that is done. It reports whether there was one.
+func (c *Client) acceptUnrecorded() bool {
+	for len(c.unrecorded) > 0 {
+		one := c.unrecorded[0]
+		c.unrecorded = c.unrecorded[1:]
 		own := one.l.of.bucketOf(one.l.conn, one.came.Sort())
-		var best *heard
+		var best *arrival
 		least := 0
 		for _, h := range own.fresh {
 			if n := replay.LikeServer(h.m, one.came, one.l.of.ids, c.o.Ignore); best == nil || n < least {
@@ -69,9 +69,9 @@ func (c *Client) acceptOdd() bool {
 }
 
 // acceptAsRecorded says that a message was taken for a recorded one, and knows its differences from then on.
-func (c *Client) acceptAsRecorded(h *heard, places []replay.Place) {
+func (c *Client) acceptAsRecorded(h *arrival, places []replay.Place) {
 	for _, p := range places {
-		if len(c.accepted) < maxOdd {
+		if len(c.accepted) < maxUnrecorded {
 			c.accepted[differenceName(h, p)] = true
 		}
 	}
@@ -79,7 +79,7 @@ func (c *Client) acceptAsRecorded(h *heard, places []replay.Place) {
 }
 
 // differenceName names a difference, wherever in an array it is.
-func differenceName(h *heard, p replay.Place) string {
+func differenceName(h *arrival, p replay.Place) string {
 	tokens := strings.Split(p.At, "/")
 	for i, token := range tokens {
 		if _, err := strconv.Atoi(token); err == nil {
@@ -91,7 +91,7 @@ func differenceName(h *heard, p replay.Place) string {
 
 // isExcused reports whether what came is a recorded message but for differences that were told before, and learns its
 // ids.
-func (c *Client) isExcused(h *heard, came replay.Message, ids *replay.IDs) bool {
+func (c *Client) isExcused(h *arrival, came replay.Message, ids *replay.IDs) bool {
 	for _, p := range replay.CompareServer(h.m, came, ids.Clone(), c.o.Ignore) {
 		if !c.accepted[differenceName(h, p)] {
 			return false
@@ -104,8 +104,8 @@ func (c *Client) isExcused(h *heard, came replay.Message, ids *replay.IDs) bool 
 // acceptAnswer takes an answer that was never shown for the recorded one: it answers that very request. One that opens
 // nothing, or that did not come, is none.
 func (c *Client) acceptAnswer(by *asking, r transcript.Record, came replay.Message) bool {
-	h := by.deed.answer
-	if h.came || r.Kind != transcript.Response || by.deed.asked.Kind != transcript.Request {
+	h := by.act.answer
+	if h.came || r.Kind != transcript.Response || by.act.asked.Kind != transcript.Request {
 		return false
 	}
 	c.acceptAsRecorded(h, replay.CompareServer(h.m, came, by.ids, c.o.Ignore))

@@ -81,7 +81,7 @@ var ErrEnds = errors.New("they were made at different ends: one at the server's,
 // recordings are read into memory. Errors are those of the readers, and ErrEnds.
 func Between(a, b *recording.Reader, o Options) (Comparison, error) {
 	o.setDefaults()
-	m := &meeting{o: o, ids: newIDs(), twin: map[int]int{}, back: map[int]int{}, lanes: map[string]string{},
+	m := &comparer{o: o, ids: newIDs(), twin: map[int]int{}, back: map[int]int{}, lanes: map[string]string{},
 		solo: map[series]bool{}}
 	m.ids.loose = true
 	var err error

@@ -356,8 +356,8 @@ const (
 	maxAheadBytes = 4 << 20
 )
 
-// ahead reads a recording, and looks ahead.
-type ahead struct {
+// lookahead reads a recording, and looks ahead.
+type lookahead struct {
 	in    *recording.ClientView
 	queue []transcript.Record
 	size  int   // bytes of queue
@@ -365,7 +365,7 @@ type ahead struct {
 }
 
 // nextUntaken returns the next record that was not taken.
-func (a *ahead) nextUntaken() (transcript.Record, error) {
+func (a *lookahead) nextUntaken() (transcript.Record, error) {
 	if len(a.queue) > 0 {
 		r := a.queue[0]
 		a.queue = a.queue[1:]
@@ -379,7 +379,7 @@ func (a *ahead) nextUntaken() (transcript.Record, error) {
 }
 
 // takeFirst takes the first record ahead for which want holds; false if there is none within the bounds.
-func (a *ahead) takeFirst(want func(transcript.Record) bool) (transcript.Record, bool) {
+func (a *lookahead) takeFirst(want func(transcript.Record) bool) (transcript.Record, bool) {
 	for i := 0; ; i++ {
 		if i == len(a.queue) && !a.readMore() {
 			return transcript.Record{}, false
@@ -392,7 +392,7 @@ func (a *ahead) takeFirst(want func(transcript.Record) bool) (transcript.Record,
 	}
 }
 
-func (a *ahead) readMore() bool {
+func (a *lookahead) readMore() bool {
 	if a.err != nil || len(a.queue) >= maxAhead || a.size >= maxAheadBytes {
 		return false
 	}

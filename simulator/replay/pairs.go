@@ -9,8 +9,8 @@ import (
 	"parley/transport/transcript"
 )
 
-// meeting compares two recordings of one scenario.
-type meeting struct {
+// comparer compares two recordings of one scenario.
+type comparer struct {
 	o     Options
 	ids   *ids
 	a, b  *tape
@@ -32,7 +32,7 @@ type pair struct {
 }
 
 // pairActs pairs what the harness did, by connection and conversation, as long as it did the same.
-func (m *meeting) pairActs() {
+func (m *comparer) pairActs() {
 	m.endA, m.endB = math.MaxInt, math.MaxInt
 	a, b := m.lanesOf(m.a.acts), m.lanesOf(m.b.acts)
 	m.nameLanes(a, b)
@@ -71,7 +71,7 @@ func (m *meeting) pairActs() {
 type series struct{ conn, lane string }
 
 // lanesOf sorts the acts of a harness. Its answers to a client's requests are left out: they follow from those.
-func (m *meeting) lanesOf(acts []message) map[series][]message {
+func (m *comparer) lanesOf(acts []message) map[series][]message {
 	out := map[series][]message{}
 	for _, one := range acts {
 		if one.Reply == 0 || one.Kind != transcript.Response && one.Kind != transcript.Open {
@@ -83,7 +83,7 @@ func (m *meeting) lanesOf(acts []message) map[series][]message {
 }
 
 // messageLane returns which conversation a message belongs to; "" for the only one.
-func (m *meeting) messageLane(one message) string {
+func (m *comparer) messageLane(one message) string {
 	if m.found.Mapped {
 		return ""
 	}
@@ -92,7 +92,7 @@ func (m *meeting) messageLane(one message) string {
 
 // nameLanes finds out which conversation of A one of B is, where the harness gave them other names: the first of
 // these is the first of those, if there are as many.
-func (m *meeting) nameLanes(a, b map[series][]message) {
+func (m *comparer) nameLanes(a, b map[series][]message) {
 	onlyA, onlyB := unmatchedLanes(a, b), unmatchedLanes(b, a)
 	for conn, theirs := range onlyB {
 		if mine := onlyA[conn]; len(mine) == len(theirs) {
@@ -120,7 +120,7 @@ func unmatchedLanes(mine, theirs map[series][]message) map[string][]string {
 }
 
 // laneOf returns the name that A has for a conversation of B.
-func (m *meeting) laneOf(lane string) string { return cmp.Or(m.lanes[lane], lane) }
+func (m *comparer) laneOf(lane string) string { return cmp.Or(m.lanes[lane], lane) }
 
 // firstAct returns the number of the first act that is not the end of a connection.
 func firstAct(acts []message) int {
@@ -148,7 +148,7 @@ func doneAlike(a, b message) bool {
 }
 
 // sortThreads sorts what a target did by the threads in which the order counts. Answers are in those of A's requests.
-func (m *meeting) sortThreads() (a, b map[thread][]message, order []thread) {
+func (m *comparer) sortThreads() (a, b map[thread][]message, order []thread) {
 	a, b = map[thread][]message{}, map[thread][]message{}
 	put := func(to map[thread][]message, key thread, one message) {
 		if a[key] == nil && b[key] == nil {
@@ -171,7 +171,7 @@ func (m *meeting) sortThreads() (a, b map[thread][]message, order []thread) {
 	return a, b, order
 }
 
-func (m *meeting) threadOf(one message, reply int) thread {
+func (m *comparer) threadOf(one message, reply int) thread {
 	if m.a.atServer && (one.Kind == transcript.Open || one.Kind == transcript.Request) {
 		key := askedIn(one.Record)
 		key.conn = one.Conn
@@ -184,14 +184,14 @@ func (m *meeting) threadOf(one message, reply int) thread {
 }
 
 // alignThreads pairs what the targets did, and notes what one of them did alone.
-func (m *meeting) alignThreads() {
+func (m *comparer) alignThreads() {
 	a, b, order := m.sortThreads()
 	passedA, passedB := m.a.noteSent(), m.b.noteSent()
 	for _, key := range order {
 		mine, theirs := m.splitByLane(a[key], false), m.splitByLane(b[key], true)
-		var all []*gap
+		var all []*unpairedNotes
 		for _, lane := range slices.Sorted(maps.Keys(lanesIn(mine, theirs))) {
-			g := &gap{m: m, key: key, a: mine[lane], b: theirs[lane], gone: map[int]bool{}}
+			g := &unpairedNotes{m: m, key: key, a: mine[lane], b: theirs[lane], gone: map[int]bool{}}
 			g.pairs = earliestPairs(g.a, g.b)
 			passedA.matchRelayed(g, passedB)
 			for _, two := range g.pairs {
@@ -244,7 +244,7 @@ func lanesIn(a, b map[string][]message) map[string][]message {
 }
 
 // splitByLane sorts a thread by conversation.
-func (m *meeting) splitByLane(all []message, ofB bool) map[string][]message {
+func (m *comparer) splitByLane(all []message, ofB bool) map[string][]message {
 	out := map[string][]message{}
 	for _, one := range all {
 		lane := m.messageLane(one)
@@ -263,7 +263,7 @@ func (m *meeting) splitByLane(all []message, ofB bool) map[string][]message {
 
 // pairAcross pairs messages of one sort that are in different conversations: one of the targets takes one for the
 // other.
-func (m *meeting) pairAcross(all []*gap) {
+func (m *comparer) pairAcross(all []*unpairedNotes) {
 	if len(all) < 2 {
 		return
 	}
@@ -302,7 +302,7 @@ func unpairedIndices(pairs [][2]int, n, side int) (out []int) {
 }
 
 // plainThread leaves out what is ignored, and all but one of messages in a row whose number depends on a model.
-func (m *meeting) plainThread(all []message) (out []message) {
+func (m *comparer) plainThread(all []message) (out []message) {
 	for _, one := range all {
 		ignored := one.name != "" &&
 			slices.ContainsFunc(m.o.Ignore, func(i Ignore) bool { return i.ignoresWhole(one.name) })
@@ -315,7 +315,7 @@ func (m *meeting) plainThread(all []message) (out []message) {
 }
 
 // comparePaired compares the content of what was paired, in the order of A.
-func (m *meeting) comparePaired() {
+func (m *comparer) comparePaired() {
 	slices.SortStableFunc(m.pairs, func(x, y pair) int { return cmp.Compare(x.a[x.i].N, y.a[y.i].N) })
 	for _, p := range m.pairs {
 		a, b := p.a[p.i], p.b[p.j]
@@ -344,7 +344,7 @@ func (m *meeting) comparePaired() {
 }
 
 // learnIDs learns the ids in what the harness has done on both sides.
-func (m *meeting) learnIDs(a, b message) {
+func (m *comparer) learnIDs(a, b message) {
 	c := comparison{ids: m.ids, kind: a.name}
 	c.compareMessages(a, b)
 	if a.json && b.json {

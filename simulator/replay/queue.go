@@ -222,9 +222,9 @@ func isPlayed(r transcript.Record, dir transcript.Dir) bool {
 	return false
 }
 
-// gap notes what stands between the pairs of a conversation in a thread.
-type gap struct {
-	m            *meeting
+// unpairedNotes notes what stands between the pairs of a conversation in a thread.
+type unpairedNotes struct {
+	m            *comparer
 	key          thread
 	a, b         []message
 	pairs        [][2]int
@@ -234,7 +234,7 @@ type gap struct {
 }
 
 // noteUnpaired notes all that is in no pair.
-func (g *gap) noteUnpaired() {
+func (g *unpairedNotes) noteUnpaired() {
 	i, j := 0, 0
 	for _, two := range g.pairs {
 		g.noteBetween(i, two[0], j, two[1], false)
@@ -245,7 +245,7 @@ func (g *gap) noteUnpaired() {
 }
 
 // noteBetween notes what stands between indices of both sides. tail says that no pair follows.
-func (g *gap) noteBetween(i, iEnd, j, jEnd int, tail bool) {
+func (g *unpairedNotes) noteBetween(i, iEnd, j, jEnd int, tail bool) {
 	for i < iEnd && j < jEnd && g.openA(i) && g.openB(j) {
 		g.addDeviation(Instead, i, j)
 		if i, j = i+1, j+1; g.a[i-1].Kind == transcript.Closed || g.b[j-1].Kind == transcript.Closed {
@@ -267,29 +267,29 @@ func (g *gap) noteBetween(i, iEnd, j, jEnd int, tail bool) {
 }
 
 // isMoved reports whether A has sent a message of this sort at an earlier place of the thread, where B has not.
-func (g *gap) isMoved(one message) bool {
+func (g *unpairedNotes) isMoved(one message) bool {
 	return slices.ContainsFunc(g.onlyA, func(i int) bool { return g.a[i].sort == one.sort })
 }
 
 // movedBack is moved for a message of A.
-func (g *gap) movedBack(one message) bool {
+func (g *unpairedNotes) movedBack(one message) bool {
 	return slices.ContainsFunc(g.onlyB, func(j int) bool { return g.b[j].sort == one.sort })
 }
 
 // openA reports whether a message of A is in no pair, and came before the harness did something else than on the other
 // side.
-func (g *gap) openA(i int) bool { return !g.gone[g.a[i].N] && g.a[i].N <= g.m.endA }
+func (g *unpairedNotes) openA(i int) bool { return !g.gone[g.a[i].N] && g.a[i].N <= g.m.endA }
 
 // openB is openA for a message of B.
-func (g *gap) openB(j int) bool { return !g.gone[-g.b[j].N] && g.b[j].N <= g.m.endB }
+func (g *unpairedNotes) openB(j int) bool { return !g.gone[-g.b[j].N] && g.b[j].N <= g.m.endB }
 
 // isSpare reports whether a message need not have one like it on the other side.
-func (g *gap) isSpare(one message, other []message) bool {
+func (g *unpairedNotes) isSpare(one message, other []message) bool {
 	return !g.m.o.Words && one.mayRepeat() && recordedToo(other, one)
 }
 
 // observedLongEnough reports whether B was observed long enough to say that it did not send a message of A.
-func (g *gap) observedLongEnough(one message) bool {
+func (g *unpairedNotes) observedLongEnough(one message) bool {
 	after := g.m.a.lastActBefore(one.N)
 	if g.m.b.late[g.m.twin[g.key.reply]] && g.key.reply != 0 {
 		return false
@@ -298,7 +298,7 @@ func (g *gap) observedLongEnough(one message) bool {
 }
 
 // shownBack is shown for a message of B.
-func (g *gap) shownBack(one message) bool {
+func (g *unpairedNotes) shownBack(one message) bool {
 	after := g.m.precedingAct(one)
 	if g.m.a.late[g.key.reply] {
 		return false
@@ -307,7 +307,7 @@ func (g *gap) shownBack(one message) bool {
 }
 
 // addDeviation notes a deviation. An index below 0 stands for nothing.
-func (g *gap) addDeviation(kind DeviationKind, i, j int) {
+func (g *unpairedNotes) addDeviation(kind DeviationKind, i, j int) {
 	d := Deviation{Kind: kind, Conn: g.key.conn}
 	if i >= 0 {
 		d.A, d.AtA, d.AtB = g.m.a.wireMessage(g.a, i), g.a[i].N, g.m.twin[g.m.a.lastActBefore(g.a[i].N)]
@@ -330,12 +330,12 @@ func connOf(all []message, at int) string {
 }
 
 // precedingAct returns the number of the act in A behind which a message of B came.
-func (m *meeting) precedingAct(one message) int {
+func (m *comparer) precedingAct(one message) int {
 	return m.back[m.b.lastActBefore(one.N)]
 }
 
 // mergeReordered makes one deviation of two where both sides sent one message at different places.
-func (g *gap) mergeReordered() {
+func (g *unpairedNotes) mergeReordered() {
 	gone := map[int]bool{}
 	all := g.m.found.Deviations
 	for n, i := range g.onlyA {
@@ -382,7 +382,7 @@ func (r relayed) hasMessage(m message) bool {
 }
 
 // matchRelayed pairs messages that both sides have passed on, wherever they came among the others.
-func (r relayed) matchRelayed(g *gap, ofB relayed) {
+func (r relayed) matchRelayed(g *unpairedNotes, ofB relayed) {
 	alike := func(two [2]int) bool { return wjson.Equal(g.a[two[0]].value, g.b[two[1]].value) }
 	candidates, free := unpairedIndices(g.pairs, len(g.a), 0), unpairedIndices(g.pairs, len(g.b), 1)
 	for _, two := range g.pairs {

@@ -58,7 +58,7 @@ type side interface {
 // player plays one side of a recording.
 type player struct {
 	o      Options
-	in     *ahead
+	in     *lookahead
 	side   side
 	rules  rules
 	ids    *ids
@@ -77,7 +77,7 @@ type player struct {
 
 // playRecording plays a recording. The errors are those of the recording and of act, and the context's cause.
 func (p *player) playRecording(ctx context.Context, in *recording.ClientView) error {
-	p.in = &ahead{in: in}
+	p.in = &lookahead{in: in}
 	p.silent, p.lately = map[string]time.Duration{}, map[thread]sort{}
 	began := false
 	for {

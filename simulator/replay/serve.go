@@ -20,8 +20,8 @@ import (
 	wjson "parley/transport/wire/json"
 )
 
-// door is where a live client comes in.
-type door interface {
+// liveClient is where a live client comes in.
+type liveClient interface {
 	// decide answers a request or opening, of which asked is the number. conn is what an accepted connection is called.
 	decide(asked int, conn string, r transcript.Record, body []byte)
 	// refuse answers what was not recorded.
@@ -39,7 +39,7 @@ type door interface {
 // server plays the server of a recording.
 type server struct {
 	*player
-	door  door
+	door  liveClient
 	marks map[int]int     // recorded number of a request or opening → its number now, until it is answered
 	spoke map[string]bool // recorded connections on which something was sent
 
@@ -79,7 +79,7 @@ func newServer(o Options) *server {
 	return s
 }
 
-func (s *server) serveClient(ctx context.Context, in *recording.Reader, at door) (Result, error) {
+func (s *server) serveClient(ctx context.Context, in *recording.Reader, at liveClient) (Result, error) {
 	s.door = at
 	defer at.close()
 	defer s.came.stopWaiting()

@@ -10,16 +10,16 @@ import (
 // setUpBy is the key, in Env.Learnt, of a session that some connection has set up.
 type setUpBy struct{ id string }
 
-// astray finds messages of sessions that other connections have set up. The source has one bus, and does not say how
-// many connections share it, so such messages break no clause, although every reader of the bus gets them. Over stdio
-// one process serves several scenarios in turn, and may finish what an earlier one has started.
-type astray struct {
+// otherSessions finds messages of sessions that other connections have set up. The source has one bus, and does not
+// say how many connections share it, so such messages break no clause, although every reader of the bus gets them.
+// Over stdio one process serves several scenarios in turn, and may finish what an earlier one has started.
+type otherSessions struct {
 	env *steps.Env
 	own map[string]bool // sessions set up in this scenario
 }
 
 // note examines a record. It must be called for all records in order.
-func (a *astray) note(r *transcript.Record) {
+func (a *otherSessions) note(r *transcript.Record) {
 	if r.Event == nil || r.Late || a.env.Driver == nil || a.env.Driver.Name() != target.WS {
 		return
 	}

@@ -88,7 +88,7 @@ func (Protocol) Features() fs.FS { return features.FS }
 
 // Bind implements steps.Protocol: it returns the decoder of a scenario's records.
 func (Protocol) Bind(env *steps.Env, _ target.Running) func(*transcript.Record) {
-	decode, others := newCodec(env.Profile).decode, astray{env: env, own: map[string]bool{}}
+	decode, others := newCodec(env.Profile).decode, otherSessions{env: env, own: map[string]bool{}}
 	return func(r *transcript.Record) {
 		decode(r)
 		others.note(r)

@@ -25,8 +25,8 @@ import (
 	"parley/test/suitetest"
 )
 
-// door stands before a server and limits the number of concurrent streams or sockets.
-type door struct {
+// connectionLimit stands before a server and limits the number of concurrent streams or sockets.
+type connectionLimit struct {
 	room int
 	full string // handling of one more: refused, hung, or oldest (the oldest is closed for it)
 	to   http.Handler
@@ -37,7 +37,7 @@ type door struct {
 }
 
 // enter waits for capacity; it returns false if there is none.
-func (d *door) enter(ctx context.Context, end *func()) bool {
+func (d *connectionLimit) enter(ctx context.Context, end *func()) bool {
 	for {
 		d.mu.Lock()
 		if len(d.ends) < d.room {
@@ -63,7 +63,7 @@ func (d *door) enter(ctx context.Context, end *func()) bool {
 	}
 }
 
-func (d *door) leaves(end *func()) {
+func (d *connectionLimit) leaves(end *func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.ends = slices.DeleteFunc(d.ends, func(one *func()) bool { return one == end })
@@ -71,7 +71,7 @@ func (d *door) leaves(end *func()) {
 	d.leave = make(chan struct{})
 }
 
-func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (d *connectionLimit) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet || r.Header.Get("Upgrade") == "" && !strings.HasPrefix(r.URL.Path, "/events") {
 		d.to.ServeHTTP(w, r)
 		return
@@ -91,28 +91,28 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.to.ServeHTTP(w, r.WithContext(ctx))
 }
 
-// behindDoor launches servers behind doors.
-type behindDoor struct {
+// limitedLauncher launches servers behind doors.
+type limitedLauncher struct {
 	target.Launcher
 	room int
 	full string
 }
 
-type doored struct {
+type limitedServer struct {
 	target.Running
 	s *httptest.Server
 }
 
-func (d *doored) BaseURL() string { return d.s.URL }
+func (d *limitedServer) BaseURL() string { return d.s.URL }
 
-func (d *doored) Stop(ctx context.Context) error {
+func (d *limitedServer) Stop(ctx context.Context) error {
 	d.s.CloseClientConnections()
 	err := d.Running.Stop(ctx)
 	d.s.Close()
 	return err
 }
 
-func (b *behindDoor) Launch(ctx context.Context, o target.LaunchOptions) (target.Running, error) {
+func (b *limitedLauncher) Launch(ctx context.Context, o target.LaunchOptions) (target.Running, error) {
 	inner, err := b.Launcher.Launch(ctx, o)
 	if err != nil || o.Own {
 		return inner, err
@@ -124,8 +124,8 @@ func (b *behindDoor) Launch(ctx context.Context, o target.LaunchOptions) (target
 	proxy := httputil.NewSingleHostReverseProxy(u)
 	proxy.FlushInterval = -1
 	proxy.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }
-	d := &door{room: b.room, full: b.full, to: proxy, leave: make(chan struct{})}
-	return &doored{inner, httptest.NewServer(d)}, nil
+	d := &connectionLimit{room: b.room, full: b.full, to: proxy, leave: make(chan struct{})}
+	return &limitedServer{inner, httptest.NewServer(d)}, nil
 }
 
 func judgeDoor(t *testing.T, protocol, full string, room int, wrong bool) *reports.Results {
@@ -150,7 +150,7 @@ func judgeDoor(t *testing.T, protocol, full string, room int, wrong bool) *repor
 		p.Limits.Event.Duration, p.Limits.Turn.Duration = time.Second, 2*time.Second // each fault makes a scenario wait
 	}
 	res := suitetest.Judge(t, runner.Options{Profile: p, Brain: brain,
-		Launcher: &behindDoor{l, room, full}, Tags: tags, AllowIncomplete: true})
+		Launcher: &limitedLauncher{l, room, full}, Tags: tags, AllowIncomplete: true})
 	return res
 }
 

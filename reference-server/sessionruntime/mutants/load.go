@@ -29,8 +29,8 @@ var loadFaults = map[string]func() fault{
 	"load-sessions-mixed":   loadSessionsMixed,
 }
 
-// crowd gives buses their places. Its lock guards what the buses of a server share.
-type crowd struct {
+// sharedBuses gives buses their places. Its lock guards what the buses of a server share.
+type sharedBuses struct {
 	catalogue.Crowd
 	sync.Mutex
 	buses int
@@ -38,9 +38,9 @@ type crowd struct {
 
 // crowded makes a fault of the buses whose place another one has taken; f changes the options of a runtime, and over
 // returns the newest bus in the place, "" if that is the bus itself.
-func crowded(f func(c *crowd, bus string, over func() string, o *options)) func() fault {
+func crowded(f func(c *sharedBuses, bus string, over func() string, o *options)) func() fault {
 	return func() fault {
-		c := &crowd{}
+		c := &sharedBuses{}
 		return func() seams {
 			c.Lock()
 			c.buses++
@@ -55,7 +55,7 @@ func crowded(f func(c *crowd, bus string, over func() string, o *options)) func(
 // loadMailboxes leaves output of such a bus to the newest one, which publishes it with its own.
 func loadMailboxes() fault {
 	mail := map[string][]message{}
-	return crowded(func(c *crowd, bus string, over func() string, o *options) {
+	return crowded(func(c *sharedBuses, bus string, over func() string, o *options) {
 		o.Outbound = func(_ view, msg message, send sender) {
 			c.Lock()
 			defer c.Unlock()
@@ -75,7 +75,7 @@ func loadMailboxes() fault {
 // loadQueueDrops drops every third output.
 func loadQueueDrops() fault {
 	n := 0
-	return crowded(func(c *crowd, _ string, over func() string, o *options) {
+	return crowded(func(c *sharedBuses, _ string, over func() string, o *options) {
 		o.Outbound = func(_ view, msg message, send sender) {
 			c.Lock()
 			defer c.Unlock()
@@ -94,7 +94,7 @@ const loadWrite = 250 * time.Millisecond
 
 // loadOneLock publishes all messages of such buses under one lock.
 func loadOneLock() fault {
-	return crowded(func(c *crowd, _ string, over func() string, o *options) {
+	return crowded(func(c *sharedBuses, _ string, over func() string, o *options) {
 		o.Outbound = func(_ view, msg message, send sender) {
 			if over() != "" {
 				c.Lock()
@@ -108,7 +108,7 @@ func loadOneLock() fault {
 
 // loadOrderLost has a second writer overtake the first one.
 func loadOrderLost() fault {
-	return crowded(func(_ *crowd, _ string, over func() string, o *options) {
+	return crowded(func(_ *sharedBuses, _ string, over func() string, o *options) {
 		var held []message
 		o.Outbound = func(_ view, msg message, send sender) {
 			output := msg.Event == proto.AgentOutput
@@ -133,7 +133,7 @@ func loadOrderLost() fault {
 // loadTurnIDs counts turns in a table; of a bus whose place is taken the count stays at what the newest has found
 // there.
 func loadTurnIDs() fault {
-	return crowded(func(_ *crowd, _ string, over func() string, o *options) {
+	return crowded(func(_ *sharedBuses, _ string, over func() string, o *options) {
 		n := 0
 		o.Policy.IDs = func(v view, msg message) (trace, turn string) {
 			trace, turn = correct.IDs(v, msg)
@@ -151,7 +151,7 @@ func loadTurnIDs() fault {
 // loadSessionsMixed takes the session_id of a message from the newest bus.
 func loadSessionsMixed() fault {
 	of := map[string]string{}
-	return crowded(func(c *crowd, bus string, over func() string, o *options) {
+	return crowded(func(c *sharedBuses, bus string, over func() string, o *options) {
 		c.Lock()
 		of[bus] = o.SessionID
 		c.Unlock()
