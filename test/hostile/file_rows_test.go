@@ -17,6 +17,11 @@ func write(name, text string) func(*testing.T, string) {
 	}
 }
 
+// writeRepeated is write with a text n times: the rows are made in the harness's process, too, whose memory is measured.
+func writeRepeated(name, text string, n int) func(*testing.T, string) {
+	return func(t *testing.T, dir string) { write(name, strings.Repeat(text, n))(t, dir) }
+}
+
 // pipe makes a pipe that nobody writes to.
 func pipe(name string) func(*testing.T, string) {
 	return func(t *testing.T, dir string) {
@@ -77,8 +82,7 @@ var fileRows = []row{
 	reads("a study log that is a pipe", "never gives a byte of a study log", pipe("x"),
 		"nothing was written to it|pipe",
 		"check-log", "x"),
-	reads("a study log of one line", "never ends the line of a study log", write("x.jsonl", strings.Repeat("x",
-		80<<20)),
+	reads("a study log of one line", "never ends the line of a study log", writeRepeated("x.jsonl", "x", 80<<20),
 		"x.jsonl|line", "check-log", "x.jsonl"),
 	reads("a study log of many levels", "nests a study log 100,000 times", write("x.jsonl", deep(100_000)+"\n"),
 		"x.jsonl|EA-", "check-log", "x.jsonl"),

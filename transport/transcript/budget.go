@@ -67,6 +67,7 @@ func (t *Transcript) Release() {
 	if t.account != nil {
 		t.account.settleAccount()
 		t.base, t.records, t.bytes = t.base+len(t.records), nil, 0
+		t.sharing = sharing{} // it knows the values of the records
 	}
 }
 

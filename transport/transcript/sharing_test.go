@@ -41,7 +41,6 @@ func TestSharing(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	tr, bytes := New(plain), 0
-	defer tr.Release()
 	for i := range n {
 		text := []byte(state(i))
 		bytes += len(text)
@@ -56,6 +55,15 @@ func TestSharing(t *testing.T) {
 		real > 3*counted/2 || counted > 3*real/2 {
 		t.Errorf("%d bytes: %d are counted, %d are on the heap", bytes, counted, real)
 	}
+	defer func() {
+		tr.Release()
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		if left := int(after.HeapAlloc) - int(before.HeapAlloc); left > real/20 {
+			t.Errorf("%d of %d bytes are on the heap once it is released", left, real)
+		}
+		runtime.KeepAlive(tr)
+	}()
 	for i, r := range tr.All() {
 		want := Record{Bytes: r.Bytes}
 		if plain(&want); !cmp.Equal(want.Event, r.Event) {
