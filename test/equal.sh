@@ -58,7 +58,7 @@ build() { # SIDE
 	cd "$work/$1"
 	if [[ $1 == old && -n $prepare ]]; then "$prepare"; fi
 	nice -n "$nice" go build -trimpath -o "$work/$1.parley" ./cmd/parley
-	if ! "$work/$1.parley" help mutants | grep -q -e '--out'; then
+	if [[ $("$work/$1.parley" help mutants) != *--out* ]]; then
 		echo "equal.sh: parley mutants of ${commit[$1]} has no --out; --prepare can teach it" >&2
 		exit 2
 	fi

@@ -17,7 +17,7 @@ func write(name, text string) func(*testing.T, string) {
 	}
 }
 
-// writeRepeated is write with a text n times. The rows are also made in the harness's process, whose memory is measured.
+// writeRepeated is write with a text n times: rows are also made in the process of the harness, which is measured.
 func writeRepeated(name, text string, n int) func(*testing.T, string) {
 	return func(t *testing.T, dir string) { write(name, strings.Repeat(text, n))(t, dir) }
 }
