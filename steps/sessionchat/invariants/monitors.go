@@ -238,7 +238,7 @@ func Lives(t []transcript.Record) func(agent string, n int) int {
 // activity has the times of the latest messages of a session.
 type activity struct {
 	last, chat, before time.Duration // the latest message, the latest chat and the one before
-	asked              bool          // nothing has come since the latest chat
+	asked              string        // the connection of the latest chat, which has no answer; "" if it has one
 }
 
 // note takes the next message of a session, and returns how long the session may have been idle just before.
@@ -247,9 +247,9 @@ func (a *activity) note(r transcript.Record) time.Duration {
 	switch {
 	case r.Dir == transcript.Sent:
 		since = r.At - a.chat
-		a.before, a.chat, a.asked = a.chat, r.At, true
-	case a.asked:
-		since, a.asked = r.At-a.before, false
+		a.before, a.chat, a.asked = a.chat, r.At, r.Conn
+	case a.asked == r.Conn: // another connection may still get what ended the turn before
+		since, a.asked = r.At-a.before, ""
 	}
 	a.last = r.At
 	return since

@@ -313,6 +313,8 @@ func TestLives(t *testing.T) {
 			"0 0 0 1"},
 		{"used by its turn only", idle + red + "+ 30s\nA < stream red s-1: a\n+ 30s\nA < result red s-1: ", "0 0 0 0"},
 		{"idle until the chat is answered", idle + red + "+ 44s\n" + red + "+ 2s\nA < result red s-1: ", "0 0 0 1"},
+		{"idle until the chat is answered, behind the end of the turn before on another connection",
+			idle + red + "+ 44s\n" + red + "B < result red s-1: \n+ 2s\nA < result red s-1: ", "0 0 0 0 1"},
 		{"an interrupt meanwhile may not count as use",
 			idle + red + "+ 30s\n" + `A > interrupt {"agent_id":"red"}` + "\n+ 30s\n" + red, "0 0 0 1"},
 		{"used over another connection meanwhile", idle + red + "+ 30s\nB > chat red: Hi\n+ 30s\n" + red, "0 0 0 0"},
