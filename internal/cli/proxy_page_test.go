@@ -35,13 +35,13 @@ func (v *viewer) edits(text string) {
 	v.wait("document.querySelector('.heldbox[data-n=\"" + number + "\"]') === null")
 }
 
-// TestProxyPage: a person sees on the page of a proxy what passes with its judgements, and edits a message of either
+// testProxyPage: a person sees on the page of a proxy what passes with its judgements, and edits a message of either
 // side.
-func TestProxyPage(t *testing.T) {
+func testProxyPage(t *testing.T, b tabs) {
 	p := startProxy(t, "--protocol", "session-chat", "--to", chatServer(t, "no-timestamp"), "--out", t.TempDir(),
 		"--console", "127.0.0.1:0")
 	at, page := p.url(), p.url()
-	v := view(t, page)
+	v := b.view(t, page)
 	talk(t, quickClient(t), at)
 	v.wait("[...document.querySelectorAll('.mark')].some((m) => m.textContent === '✗ SC-044')")
 	v.wait("[...document.querySelectorAll('.row')].some((r) => r.textContent.includes('\"content\":\"hi\"'))")
@@ -67,13 +67,13 @@ func TestProxyPage(t *testing.T) {
 	}
 }
 
-// TestProxyPageCommand: lines to and from a command are held and edited on the page of its proxy, and its exit code
+// testProxyPageCommand: lines to and from a command are held and edited on the page of its proxy, and its exit code
 // counts.
-func TestProxyPageCommand(t *testing.T) {
+func testProxyPageCommand(t *testing.T, b tabs) {
 	stdin, feed := io.Pipe()
 	p := startProxyReading(t, stdin, "--protocol", "session-runtime", "--out", t.TempDir(), "--console", "127.0.0.1:0",
 		"--", "sh", "-c", `while read -r line; do echo "$line"; done; echo last; exit 9`)
-	v := view(t, p.told(regexp.MustCompile(`(?m)^http://127\.0\.0\.1:\d+$`)))
+	v := b.view(t, p.told(regexp.MustCompile(`(?m)^http://127\.0\.0\.1:\d+$`)))
 	write := func(text string) {
 		if _, err := io.WriteString(feed, text); err != nil {
 			t.Error(err)

@@ -59,6 +59,7 @@ func TestMain(m *testing.M) {
 // without a browser. The condition [browser] reports whether there is one, and [night] whether everything is tested,
 // and not only what `make test` has time for (package tier).
 func TestScript(t *testing.T) {
+	t.Parallel()
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)

@@ -8,16 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"parley/internal/tier"
 	pagewire "parley/steps/agentclient/binding"
 	"parley/steps/agentclient/visit"
 	"parley/transport/driver/browser"
 	"parley/transport/transcript"
 )
 
-// TestServedPage: a page opened in a browser with the token connects to the server beside it, and shows its agents.
-func TestServedPage(t *testing.T) {
-	tier.Page(t)
+// testServedPage: a page opened in a browser with the token connects to the server beside it, and shows its agents.
+func testServedPage(t *testing.T, _ tabs) {
 	if _, err := browser.Find(""); err != nil {
 		t.Fatal(err)
 	}

@@ -22,8 +22,26 @@ type viewer struct {
 	ctx context.Context
 }
 
-// view opens a page in a new browser.
-func view(t *testing.T, url string) *viewer {
+// TestInBrowser has the tests of pages share a browser, one after the other. While they wait for the pages of other
+// packages (tier.Page), the rest of this package runs.
+func TestInBrowser(t *testing.T) {
+	t.Parallel()
+	b := openBrowser(t)
+	for name, test := range map[string]func(*testing.T, tabs){
+		"proxy": testProxyPage, "proxy of a command": testProxyPageCommand, "served page": testServedPage,
+		"client busy": testClientBusy, "client unauthorized": testClientUnauthorized,
+		"client unauthorized elsewhere": testClientUnauthorizedElsewhere, "welcome": testWelcomeInBrowser,
+		"booking": testBookingPage, "booking cards": testBookingCards,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, b) })
+	}
+}
+
+// tabs is a browser.
+type tabs struct{ ctx context.Context }
+
+// openBrowser starts a browser, which ends with the test.
+func openBrowser(t *testing.T) tabs {
 	t.Helper()
 	tier.Page(t)
 	command, err := browser.Find("")
@@ -36,8 +54,19 @@ func view(t *testing.T, url string) *viewer {
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
-	v := &viewer{t, ctx}
 	if err := chromedp.Do(ctx); err != nil { // starts the browser, which lives as long as this context
+		t.Fatal(err)
+	}
+	return tabs{ctx}
+}
+
+// view opens a page in a window of its own, which shares nothing with others.
+func (b tabs) view(t *testing.T, url string) *viewer {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())
+	t.Cleanup(cancel)
+	v := &viewer{t, ctx}
+	if err := chromedp.Do(ctx); err != nil { // opens the window, which lives as long as this context
 		t.Fatal(err)
 	}
 	v.do(chromedp.Navigate(url))
@@ -74,7 +103,9 @@ func (v *viewer) wait(expression string) {
 // value returns the value of an expression as text.
 func (v *viewer) value(expression string) string {
 	v.t.Helper()
-	out, err := chromedp.Run(v.ctx, chromedp.Evaluate[any](expression))
+	ctx, cancel := context.WithTimeout(v.ctx, time.Minute)
+	defer cancel()
+	out, err := chromedp.Run(ctx, chromedp.Evaluate[any](expression))
 	if err != nil {
 		v.t.Fatalf("%s: %v", expression, err)
 	}
@@ -104,9 +135,9 @@ func (v *viewer) axe(where string) {
 	}
 }
 
-// TestWelcomeInBrowser: axe finds nothing on the page of a server, and the page loads nothing else.
-func TestWelcomeInBrowser(t *testing.T) {
-	v := view(t, served(t, greeters()[0], serveOptions{token: "s3cret"})+"/?token=s3cret")
+// testWelcomeInBrowser: axe finds nothing on the page of a server, and the page loads nothing else.
+func testWelcomeInBrowser(t *testing.T, b tabs) {
+	v := b.view(t, served(t, greeters()[0], serveOptions{token: "s3cret"})+"/?token=s3cret")
 	v.wait(`document.querySelectorAll("pre").length === 3`)
 	if n := v.value(`performance.getEntriesByType("resource").length`); n != "0" {
 		t.Errorf("the page loads %s files", n)
@@ -117,11 +148,11 @@ func TestWelcomeInBrowser(t *testing.T) {
 	v.axe("welcome")
 }
 
-// TestBookingPage: without a session the page says how to start one, and speaking is disabled; while an agent books,
+// testBookingPage: without a session the page says how to start one, and speaking is disabled; while an agent books,
 // the page shows its calls with their reasons, and the messages, in one language; the choice of language persists.
-func TestBookingPage(t *testing.T) {
+func testBookingPage(t *testing.T, b tabs) {
 	url := served(t, serving(t, "external-agent", "host", "--logs", t.TempDir()), serveOptions{})
-	v := view(t, url)
+	v := b.view(t, url)
 	v.wait(`!document.getElementById("empty").hidden`)
 	if v.value(`document.getElementById("text").disabled && document.getElementById("send").disabled &&
 		document.getElementById("form").hidden`) != "true" {
@@ -168,9 +199,9 @@ func TestBookingPage(t *testing.T) {
 	}
 }
 
-// TestBookingCards: the options of an agent neither look nor act like buttons for a person.
-func TestBookingCards(t *testing.T) {
-	v := view(t, served(t, serving(t, "external-agent", "host", "--logs", t.TempDir()), serveOptions{}))
+// testBookingCards: the options of an agent neither look nor act like buttons for a person.
+func testBookingCards(t *testing.T, b tabs) {
+	v := b.view(t, served(t, serving(t, "external-agent", "host", "--logs", t.TempDir()), serveOptions{}))
 	v.wait(`!document.getElementById("empty").hidden`)
 	v.run(`document.getElementById("form").hidden = false;
 		document.getElementById("items").append(document.createElement("li"))`)

@@ -20,10 +20,10 @@ func (v *viewer) say(text string) {
 	v.run(`document.getElementById("composer").requestSubmit()`)
 }
 
-// TestClientBusy: a message sent during a turn is marked as refused, with a button to send it again; the
+// testClientBusy: a message sent during a turn is marked as refused, with a button to send it again; the
 // banner covers nothing, and disappears with the turn.
-func TestClientBusy(t *testing.T) {
-	v := view(t, served(t, serving(t, "agent-client", ""), serveOptions{})+"/?lang=en&connect")
+func testClientBusy(t *testing.T, b tabs) {
+	v := b.view(t, served(t, serving(t, "agent-client", ""), serveOptions{})+"/?lang=en&connect")
 	v.wait(`document.getElementById("status").dataset.state === "connected"`)
 	v.say("first\n" + "line\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n" + " of many")
 	v.wait(`document.querySelectorAll(".bubble[data-role=assistant]").length === 1 &&
@@ -65,10 +65,10 @@ func TestClientBusy(t *testing.T) {
 	}
 }
 
-// TestClientUnauthorized: the page says that the server requires a token; with the token it connects.
-func TestClientUnauthorized(t *testing.T) {
+// testClientUnauthorized: the page says that the server requires a token; with the token it connects.
+func testClientUnauthorized(t *testing.T, b tabs) {
 	guarded := served(t, serving(t, "agent-client", ""), serveOptions{token: "s3cret"})
-	v := view(t, guarded+"/?token=s3cret&lang=en")
+	v := b.view(t, guarded+"/?token=s3cret&lang=en")
 	v.wait(`document.documentElement.lang === "en" && document.getElementById("serverUrl").value !== ""`)
 	v.do(chromedp.SetValue("#serverUrl", guarded+"/?token=wrong"))
 	v.run(`document.getElementById("connectBtn").click()`)
@@ -80,10 +80,10 @@ func TestClientUnauthorized(t *testing.T) {
 		!document.getElementById("prompts").textContent.includes("401")`)
 }
 
-// TestClientUnauthorizedElsewhere: the page also recognises a 401 from a server of another origin.
-func TestClientUnauthorizedElsewhere(t *testing.T) {
+// testClientUnauthorizedElsewhere: the page also recognises a 401 from a server of another origin.
+func testClientUnauthorizedElsewhere(t *testing.T, b tabs) {
 	guarded := served(t, serving(t, "agent-select", ""), serveOptions{token: "s3cret"})
-	v := view(t, served(t, serving(t, "agent-client", ""), serveOptions{})+"/?lang=en&connect&server="+guarded)
+	v := b.view(t, served(t, serving(t, "agent-client", ""), serveOptions{})+"/?lang=en&connect&server="+guarded)
 	v.wait(`document.getElementById("prompts").textContent.includes("HTTP 401")`)
 	v.run(`document.getElementById("disconnectBtn").click()`)
 	v.do(chromedp.SetValue("#serverUrl", guarded+"/?token=s3cret"))
