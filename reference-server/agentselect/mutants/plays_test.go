@@ -144,6 +144,10 @@ var plays = map[string]func(s *stage) []*party{
 			a.switchTo(proto.General)
 			b.switchTo(proto.General)
 		}
+		a.switchTo(proto.Debugger)
+		a.chat("[[fail b5 500]]")
+		a.count("complete", turns+1)
+		a.switchTo("code_reviewer")
 		return []*party{a, b}
 	},
 	"late": func(s *stage) []*party {
