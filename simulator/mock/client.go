@@ -216,7 +216,7 @@ func (c *Client) canArrive() bool {
 	return len(c.await) > 0
 }
 
-// meetCondition notes that one of the things for which a act waits has happened.
+// meetCondition notes that one of the things for which an act waits has happened.
 func (c *Client) meetCondition(all []*clientAct) {
 	for _, d := range all {
 		if d.left--; d.left == 0 {
@@ -266,7 +266,7 @@ func (c *Client) doFirstDue(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// presentName returns what the connection of a act is called now: one that is opened anew has a name of its own.
+// presentName returns what the connection of an act is called now: one that is opened anew has a name of its own.
 func (c *Client) presentName(d *clientAct) string {
 	name := d.asked.Conn + d.of.label
 	n := c.opens[name]
@@ -287,7 +287,7 @@ func numbered(name string, n int) string {
 	return name
 }
 
-// doAct does a act as a party. why says why it cannot be done.
+// doAct does an act as a party. why says why it cannot be done.
 func (c *Client) doAct(ctx context.Context, d *clientAct, party string, ids *replay.IDs) (why string, err error) {
 	r := d.asked
 	r.Conn = party
@@ -355,7 +355,7 @@ func (c *Client) noteLeftover() {
 	}
 }
 
-// titleFor names a act for people.
+// titleFor names an act for people.
 func (d *clientAct) titleFor() string {
 	where := "record " + fmt.Sprint(d.asked.N) + " of " + d.of.name
 	switch {
@@ -367,7 +367,7 @@ func (d *clientAct) titleFor() string {
 	return d.m.Title() + " (" + where + ")"
 }
 
-// describeWait says what a act waits for: what did not come, or else what was not done before.
+// describeWait says what an act waits for: what did not come, or else what was not done before.
 func (d *clientAct) describeWait() string {
 	var all []string
 	for _, h := range d.needs {

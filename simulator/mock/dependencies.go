@@ -196,7 +196,7 @@ func (f *course) hasActedSince(h *arrival, conn string) bool {
 	return d != nil && d.at > h.at
 }
 
-// addAct adds a act.
+// addAct adds an act.
 func (f *course) addAct(d *clientAct) {
 	f.at++
 	conn := d.asked.Conn
@@ -230,7 +230,7 @@ func (f *course) addAct(d *clientAct) {
 	d.at, f.asked[d.asked.N], f.actOn[conn] = f.at, d, d
 }
 
-// findAnswered finds the message that a act answers: the last one with an id that the client repeats for the first
+// findAnswered finds the message that an act answers: the last one with an id that the client repeats for the first
 // time. Of several such ids that which was drawn last counts. It returns nil if the act answers nothing.
 func (f *course) findAnswered(d *clientAct) (by *arrival) {
 	var newest *arrival
@@ -247,7 +247,7 @@ func (f *course) findAnswered(d *clientAct) (by *arrival) {
 	return by
 }
 
-// findPreceding says what a act waits for that answers nothing: the last message on its connection, if the client has
+// findPreceding says what an act waits for that answers nothing: the last message on its connection, if the client has
 // done nothing on it since; and what anybody did or got later, where that may be the reason.
 func (f *course) findPreceding(d *clientAct, conn string) {
 	own, prev := f.arrivalOn[conn], f.actOn[conn]

@@ -130,6 +130,7 @@ var moveRows = []row{
 	{moves, "added before the receipt", abc + invitesD + requestsD + addedD + hereD, "", "119 122 126 127 160"},
 	{moves, "added although nobody is asked", abc + invitesD + addedD + fence, "", "119 122 126 127 160"},
 	{moves, "added as SessionManager has it done unasked", abc + invitesD + hereD + addedD, "", ""},
+	{moves, "added where no setup shows that all is seen", invitesD + addedD + fence, "", ""},
 	{moves, "removed although nobody is asked", abc + removesB + removedB + fence, "", "115 116 160 171"},
 	{moves, "added though it failed", abc + invitesD + requestsD + noD + addedD, "", "119 122 126 127 160"},
 	{moves, "added under the name that SessionManager gives", abc + invitesD + requestsD +

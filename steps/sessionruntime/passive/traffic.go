@@ -317,7 +317,7 @@ func (s *session) told(p judge.Message) {
 		}
 	}
 	switch {
-	case len(requested) == 0 && asked && done+failed == 0 && !doubted && w.subject == moves &&
+	case len(requested) == 0 && asked && done+failed == 0 && !doubted && w.subject == moves && s.listed && // all is seen
 		(w.told == judge.Added && s.absent(who) || w.told == judge.Removed && s.present(who)):
 		s.broken(w.subject, p, "this once SessionManager has been asked by "+w.request+" and has sent "+w.done, w.early...)
 	case len(requested) == 0 || doubted && done == 0:
