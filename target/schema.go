@@ -56,9 +56,53 @@ func (k Kind) shape() Shape {
 	}
 	out := s.Of(Profile{}, "")
 	for _, section := range k.New().Sections {
-		out["properties"].(Shape)[section.Key] = s.typed(reflect.TypeOf(section.Value).Elem(), section.Key)
+		of := s.typed(reflect.TypeOf(section.Value).Elem(), section.Key)
+		addDefaults(of, reflect.ValueOf(section.Value).Elem())
+		out["properties"].(Shape)[section.Key] = of
 	}
 	return out
+}
+
+// addDefaults adds to the schema of a struct the values that its fields have unless a profile gives others.
+func addDefaults(of Shape, at reflect.Value) {
+	properties, _ := of["properties"].(Shape)
+	for i := range at.NumField() {
+		field, is := properties[at.Type().Field(i).Tag.Get("yaml")].(Shape)
+		switch v := at.Field(i); {
+		case !is || v.IsZero():
+		case field["properties"] != nil && v.Kind() == reflect.Struct:
+			addDefaults(field, v)
+		default:
+			if value, plain := defaultOf(v); plain {
+				field["default"] = value
+			}
+		}
+	}
+}
+
+// defaultOf returns a default as it is written in a profile, if it is a text, a number, a switch or a list of texts.
+func defaultOf(v reflect.Value) (value any, plain bool) {
+	if d, is := v.Interface().(Duration); is {
+		return d.String(), true
+	}
+	switch v.Kind() {
+	case reflect.String:
+		return v.String(), true
+	case reflect.Bool:
+		return v.Bool(), true
+	case reflect.Int, reflect.Int64:
+		return v.Int(), true
+	case reflect.Slice:
+		all := []any{}
+		for i := range v.Len() {
+			if v.Index(i).Kind() != reflect.String {
+				return nil, false
+			}
+			all = append(all, v.Index(i).String())
+		}
+		return all, true
+	}
+	return nil, false
 }
 
 // Of returns the schema of a value of the type of v, at a path of the profile.
