@@ -96,6 +96,12 @@ func (s *suite) decides(ctx context.Context, what, name, where string) error {
 			return m.Kind() == judge.Prompt && judge.Mentions(m, s.agent(h.to))
 		})
 	}
+	for _, other := range s.now.handovers {
+		if other != h && other.decided == 0 && h.prompt.N > 0 && h.prompt.Tx == "" && h.prompt.Turn == "" {
+			return steps.NotTestedf("two handovers are open, and the prompt of this one has neither a tx_id nor a turn_id: " +
+				"no answer can refer to it")
+		}
+	}
 	subtype := map[string]string{"confirms": vocab.HandoverConfirm, "rejects": vocab.HandoverReject}[what]
 	payload := map[string]any{}
 	if said, ok := h.prompt.Payload.(map[string]any); ok {

@@ -43,7 +43,7 @@ public class ParleyTest {
     /** Parley judges a server. Exit 0: it conforms in what was selected; 1: it does not; anything else: it was not judged. */
     static void judge() throws Exception {
         Path out = Files.createTempDirectory("parley-");
-        Path profile = Path.of("..", "..", "..", "profiles", "python.yaml"); // your profile, or a URL
+        Path profile = Path.of("..", "..", "profiles", "python.yaml"); // your profile, or a URL
         Process run = new ProcessBuilder(PARLEY, "run", "--target", profile.toString(), "--driver", "sse", "--tags",
                 "@AS-042 or @AS-080", "--allow-incomplete", "--format", "console,junit", "--out", out.toString())
                 .redirectErrorStream(true).start();

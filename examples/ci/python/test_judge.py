@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 PARLEY = os.environ.get("PARLEY", "parley")
-TARGET = pathlib.Path(__file__).resolve().parents[3] / "profiles" / "python.yaml"  # your profile, or a URL
+TARGET = pathlib.Path(__file__).resolve().parents[2] / "profiles" / "python.yaml"  # your profile, or a URL
 SELECTED = "@AS-042 or @AS-080"  # leave --tags out for the whole suite
 
 
