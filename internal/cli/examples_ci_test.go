@@ -14,7 +14,7 @@ import (
 
 // TestExamplesCI runs the tests in examples/ci of each language that is installed. Parley is on the PATH of a test.
 func TestExamplesCI(t *testing.T) {
-	tier.Night(t)
+	tier.Long(t)
 	for _, c := range []struct {
 		language string
 		command  []string
