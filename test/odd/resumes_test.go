@@ -37,18 +37,19 @@ func resumesAnew(o *sessionchat.Options) {
 	}
 }
 
-// countsFromChats gives a session another session_id at a chat long after the chat before, whatever came between.
+// countsFromChats gives a session another session_id at a chat long after the chat before, whatever came between, but
+// for a turn that still runs.
 func countsFromChats(o *sessionchat.Options) {
 	var mu sync.Mutex
-	last, life := map[string]time.Time{}, map[string]string{}
+	last, life, runs := map[string]time.Time{}, map[string]string{}, map[string]bool{}
 	o.Inbound = func(_ sessionchat.Manager, _ sessionchat.ConnInfo, msg sessionchat.Message) []sessionchat.Message {
 		mu.Lock()
 		defer mu.Unlock()
 		if id, ok := msg["agent_id"].(string); ok && msg["type"] == vocab.ChatType {
-			if at, known := last[id]; known && time.Since(at) >= kept {
+			if at, known := last[id]; known && time.Since(at) >= kept && !runs[id] {
 				life[id] += "'"
 			}
-			last[id] = time.Now()
+			last[id], runs[id] = time.Now(), true
 		}
 		return []sessionchat.Message{msg}
 	}
@@ -56,6 +57,7 @@ func countsFromChats(o *sessionchat.Options) {
 		of, _ := msg["agent_id"].(string)
 		mu.Lock()
 		more := life[of]
+		runs[of] = msg["message_type"] != vocab.ResultMessage
 		mu.Unlock()
 		if id, ok := msg["session_id"].(string); ok {
 			msg = msg.With("session_id", id+more)
