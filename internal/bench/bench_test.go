@@ -156,14 +156,14 @@ func (n *noted) note(a act) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.did = append(n.did, a)
-	if a.deed == n.fail {
+	if a.kind == n.fail {
 		return errNoted
 	}
 	return nil
 }
 
 func (n *noted) open(_ context.Context, script []act) (link, error) {
-	return notedLink{n}, n.note(act{deed: opens, size: len(script)})
+	return notedLink{n}, n.note(act{kind: opens, size: len(script)})
 }
 func (n *noted) closeSite() error { return nil }
 
@@ -171,7 +171,7 @@ type notedLink struct{ n *noted }
 
 func (l notedLink) send(a act) error    { return l.n.note(a) }
 func (l notedLink) receive(a act) error { return l.n.note(a) }
-func (l notedLink) closeSite() error    { return l.n.note(act{deed: closes}) }
+func (l notedLink) closeSite() error    { return l.n.note(act{kind: closes}) }
 
 // TestFollow: a course is followed in its order; at its end all is closed; a failure ends it.
 func TestFollow(t *testing.T) {
@@ -182,13 +182,13 @@ func TestFollow(t *testing.T) {
 	}
 	want := slices.Clone(long.acts)
 	want[0].size, want[1].conn, want[1].size = 4, 0, 3 // those of the scripts
-	want = append(want, act{deed: closes})
+	want = append(want, act{kind: closes})
 	if diff := cmp.Diff(want, n.did, cmp.AllowUnexported(act{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for _, d := range []actKind{opens, sends, receives} {
 		if err := followCourses(t.Context(), &noted{fail: d}, []course{long}, 1); !errors.Is(err, errNoted) {
-			t.Errorf("deed %d fails: %v", d, err)
+			t.Errorf("act of kind %d fails: %v", d, err)
 		}
 	}
 }

@@ -27,7 +27,7 @@ const (
 
 // act is a step of a course, as the client sees it.
 type act struct {
-	deed actKind
+	kind actKind
 	conn int // of the course, from 0
 	size int // of the message in bytes
 	back int // sends over HTTP: size of the answer in bytes
@@ -44,7 +44,7 @@ type course struct {
 func (c course) serverScript(conn int) []act {
 	var out []act
 	for _, a := range c.acts {
-		if a.conn == conn && (a.deed == sends || a.deed == receives) {
+		if a.conn == conn && (a.kind == sends || a.kind == receives) {
 			out = append(out, a)
 		}
 	}
@@ -92,7 +92,7 @@ func (c *reader) readCourse(r transcript.Record) {
 		}
 	case transcript.Closed, transcript.Failure:
 		if open {
-			c.acts = append(c.acts, act{deed: closes, conn: n})
+			c.acts = append(c.acts, act{kind: closes, conn: n})
 			delete(c.open, r.Conn)
 		}
 	case transcript.Request, transcript.Frame, transcript.Stream, transcript.Act, transcript.Snapshot:
@@ -102,9 +102,9 @@ func (c *reader) readCourse(r transcript.Record) {
 		if !open {
 			n = c.addConnection(r.Conn)
 		}
-		a := act{deed: receives, conn: n, size: size(r)}
+		a := act{kind: receives, conn: n, size: size(r)}
 		if r.Dir == transcript.Sent {
-			a.deed, a.back = sends, c.answers[r.N]
+			a.kind, a.back = sends, c.answers[r.N]
 		}
 		c.acts = append(c.acts, a)
 	}
@@ -115,7 +115,7 @@ func (c *reader) addConnection(party string) int {
 	n := c.conns
 	c.conns++
 	c.open[party] = n
-	c.acts = append(c.acts, act{deed: opens, conn: n})
+	c.acts = append(c.acts, act{kind: opens, conn: n})
 	return n
 }
 
@@ -125,13 +125,13 @@ func (row *Row) countCourses(courses []course) {
 		row.Connections += c.conns
 		for _, a := range c.acts {
 			switch {
-			case a.deed == sends:
+			case a.kind == sends:
 				row.Sent++
 				row.Bytes += int64(a.size + a.back)
 				if overHTTP(row.Driver) {
 					row.Received++ // its answer
 				}
-			case a.deed == receives:
+			case a.kind == receives:
 				row.Received++
 				row.Bytes += int64(a.size)
 			}
@@ -209,13 +209,13 @@ func (c course) followOne(ctx context.Context, t transport) (err error) {
 	}()
 	for _, a := range c.acts {
 		switch l := links[a.conn]; {
-		case a.deed == opens:
+		case a.kind == opens:
 			links[a.conn], err = t.open(ctx, c.serverScript(a.conn))
-		case a.deed == sends:
+		case a.kind == sends:
 			err = l.send(a)
-		case a.deed == receives:
+		case a.kind == receives:
 			err = l.receive(a)
-		case a.deed == closes:
+		case a.kind == closes:
 			links[a.conn] = nil
 			err = l.closeSite()
 		}

@@ -154,9 +154,9 @@ func (m *meter) newCourses() []course {
 	var out []course
 	for _, c := range m.conns {
 		c.mu.Lock()
-		acts := append([]act{{deed: opens}}, c.acts...)
+		acts := append([]act{{kind: opens}}, c.acts...)
 		c.mu.Unlock()
-		out = append(out, course{acts: append(acts, act{deed: closes}), conns: 1})
+		out = append(out, course{acts: append(acts, act{kind: closes}), conns: 1})
 	}
 	return out
 }
@@ -173,11 +173,11 @@ func (c *metered) noteRecord(d actKind, n int) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if last := len(c.acts) - 1; last >= 0 && c.acts[last].deed == d {
+	if last := len(c.acts) - 1; last >= 0 && c.acts[last].kind == d {
 		c.acts[last].size += n
 		return
 	}
-	c.acts = append(c.acts, act{deed: d, size: n})
+	c.acts = append(c.acts, act{kind: d, size: n})
 }
 
 // Read implements net.Conn.

@@ -106,7 +106,7 @@ func serveSocket(w http.ResponseWriter, r *http.Request, s *script) {
 	defer func() { _ = c.CloseNow() }()
 	c.SetReadLimit(-1)
 	for _, a := range s.acts {
-		if a.deed == sends {
+		if a.kind == sends {
 			_, _, err = c.Read(r.Context())
 		} else {
 			err = c.Write(r.Context(), websocket.MessageText, fillerMessage(a.size))
@@ -165,7 +165,7 @@ func serveStream(w http.ResponseWriter, r *http.Request, s *script) {
 		return
 	}
 	for _, a := range s.acts {
-		if a.deed == sends {
+		if a.kind == sends {
 			select {
 			case <-s.came:
 			case <-r.Context().Done():
@@ -297,7 +297,7 @@ func (p plain) serveScript(acts []act) {
 	defer func() { _ = p.closeSite() }()
 	for _, a := range acts {
 		do := p.send
-		if a.deed == sends {
+		if a.kind == sends {
 			do = p.receive
 		}
 		if do(a) != nil {

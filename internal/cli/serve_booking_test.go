@@ -37,7 +37,7 @@ func TestInBrowser(t *testing.T) {
 	}
 }
 
-// tabs is a browser.
+// tabs is a browser whose windows share nothing; openBrowser starts it.
 type tabs struct{ ctx context.Context }
 
 // openBrowser starts a browser, which ends with the test.

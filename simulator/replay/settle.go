@@ -275,7 +275,7 @@ func cameToo(came []message, m message) bool { return recordedToo(came, m) }
 
 // playEarlier plays something of this side that was recorded later, since the other side may wait for it: what it says
 // may answer a message of the batch that has come, or be the first on a connection, unless it depends on a message that
-// has not come yet. A peer that has not asked yet is waited for.
+// has not come yet. It waits for a peer that has not asked yet.
 func (p *player) playEarlier(ctx context.Context, pending []message, some bool) (bool, error) {
 	return p.side.playEarly(ctx, pending, some || p.some)
 }

@@ -91,7 +91,7 @@ func (d *connectionLimit) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.to.ServeHTTP(w, r.WithContext(ctx))
 }
 
-// limitedLauncher launches servers behind doors.
+// limitedLauncher launches servers behind a connectionLimit.
 type limitedLauncher struct {
 	target.Launcher
 	room int
