@@ -108,6 +108,8 @@ Feature: 4.0 The handshake
       And agent B has a session
       When agent B makes the first call of the booking
       And agent B is told that the call succeeded
+      And agent B asks for a snapshot
+      And agent B gets a snapshot
       Then agent A receives nothing from agent B's relay session
 
     @host @relay @EA-028 @EA-041 @EA-4.0-15
