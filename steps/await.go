@@ -24,10 +24,10 @@ type Wait struct {
 	// Greeting says that the opening of the connection causes it, and After is the last record before that.
 	Greeting bool
 	// Within is how long it may take; 0: Env.Event. The minimum is a millisecond. Limits that the profile does not set
-	// may be shortened (patience.go).
+	// may be shortened (wait_limits.go).
 	Within time.Duration
 	Kind   string // short name of what is awaited; "": the text of the step
-	Family string // name of what waits of several kinds have in common; "": nothing. See patience.go
+	Family string // name of what waits of several kinds have in common; "": nothing. See wait_limits.go
 	Proof  bool   // it only serves as proof: if it does not come, something is not tested, and nothing fails
 	Match  func(*transcript.Record) bool
 	// Hopeless returns the reason why the record can no longer come; "" to continue. The end of the connection always ends
@@ -37,7 +37,7 @@ type Wait struct {
 	// limit runs out, the limit is too short for the target, and nothing is owed.
 	Piece func(*transcript.Record) bool
 	// Fence, if not nil, sends a request whose answer comes after the awaited record, and returns a matcher for that
-	// answer; nil if it cannot. It is called once, after a short first wait. patience.go says when the answer ends the
+	// answer; nil if it cannot. It is called once, after a short first wait. wait_limits.go says when the answer ends the
 	// wait.
 	Fence func(context.Context) (answer func(*transcript.Record) bool)
 	// Sent, if not nil, returns when the request was sent that the matched record answers; zero: when the wait began.

@@ -12,7 +12,7 @@ import (
 	"parley/internal/deadline"
 )
 
-// TestMain turns this binary into a fake target when it is started as one; see fake_test.go.
+// TestMain turns this binary into a fake target when it is started as one; see fake_target_test.go.
 func TestMain(m *testing.M) {
 	if mode := os.Getenv("FAKE_TARGET"); mode != "" {
 		fakeTarget(mode)
