@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,10 +13,12 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
 	"parley/features/verdict"
 	"parley/internal/input"
+	"parley/internal/jsonform"
 	"parley/internal/words"
 	"parley/reports"
 	"parley/reports/certificate"
@@ -368,13 +369,11 @@ func (b *mutantBar) clearBar() {
 // printMatrices prints kill matrices: as consecutive text, or as JSON: one object, or an array of several.
 func printMatrices(w io.Writer, matrices []*runner.KillMatrix, asJSON bool) error {
 	if asJSON {
-		enc := json.NewEncoder(w)
-		enc.SetIndent("", "  ")
-		enc.SetEscapeHTML(false)
+		var all any = matrices
 		if len(matrices) == 1 {
-			return enc.Encode(matrices[0])
+			all = matrices[0]
 		}
-		return enc.Encode(matrices)
+		return jsonform.WriteLine(w, all, jsonform.Unescaped, jsontext.WithIndent("  "))
 	}
 	for i, k := range matrices {
 		if i > 0 {

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -23,6 +22,7 @@ import (
 	"parley/internal/cut"
 	"parley/internal/faultrule"
 	"parley/internal/input"
+	"parley/internal/jsonform"
 	scripting "parley/internal/script"
 	"parley/internal/words"
 	"parley/reference-server/launch"
@@ -308,7 +308,7 @@ func (o simulateOptions) requireToken(c *console.Console, at net.Addr, secure bo
 	refuse := func(w http.ResponseWriter, text string) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusUnauthorized)
-		_ = json.NewEncoder(w).Encode(map[string]string{"error": text})
+		_ = jsonform.WriteLine(w, map[string]string{"error": text}, jsonform.Escaped)
 	}
 	return rememberToken(o.token, at, secure, guardWith(o.token, c, refuse))
 }

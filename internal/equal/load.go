@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -11,7 +10,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+
 	"parley/features/verdict"
+	"parley/internal/jsonform"
 	"parley/reports"
 )
 
@@ -62,7 +64,7 @@ func (o outcomes) loadFolder(folder string) error {
 			return err
 		}
 		var r reports.Results
-		if err := json.Unmarshal(b, &r); err != nil {
+		if err := json.Unmarshal(b, &r, jsonform.Lenient); err != nil {
 			return fmt.Errorf("read %s: %w", path, err)
 		}
 		if r.Schema != reports.SchemaID {

@@ -2,15 +2,16 @@ package faultrule
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"parley/internal/jsonform"
 	"parley/internal/script"
 )
 
@@ -57,12 +58,12 @@ func (h Hit) Edit(c Content, typeOf func([]byte) string) (_ Content, ok bool) {
 	if !ok {
 		return c, false
 	}
-	before, _ := json.Marshal(root)
+	before, _ := json.Marshal(root, jsonform.Escaped)
 	fill := script.Message{Party: h.conn, Body: c.Body}
 	for _, e := range h.edits {
 		root = e.apply(root, fill, h.draw)
 	}
-	out, err := json.Marshal(root)
+	out, err := json.Marshal(root, jsonform.Escaped)
 	if err != nil || bytes.Equal(before, out) {
 		return c, false
 	}
@@ -102,7 +103,7 @@ func (h Hit) retyped(c Content, typeOf func([]byte) string) (Content, bool) {
 				continue
 			}
 			o[name] = h.Text
-			if out, err := json.Marshal(root); err == nil && typeOf(out) == h.Text {
+			if out, err := json.Marshal(root, jsonform.Escaped); err == nil && typeOf(out) == h.Text {
 				c.Body = out
 				return c, was != h.Text
 			}
@@ -122,10 +123,8 @@ func values(o map[string]any) (out []any) {
 
 // decode decodes JSON with exact numbers.
 func decode(body []byte) (root any, ok bool) {
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.UseNumber()
-	err := d.Decode(&root)
-	return root, err == nil && !d.More()
+	err := json.Unmarshal(body, &root, jsonform.Lenient, jsonform.Numbers)
+	return root, err == nil
 }
 
 // apply returns a message with the member changed, if that is possible. m is the message to fill values in from.
@@ -142,11 +141,11 @@ func (e edit) apply(root any, m script.Message, draw *rand.Rand) any {
 		switch {
 		case !there && !e.create:
 		case e.draw:
-			return json.RawMessage(drawable[draw.IntN(len(drawable))]), true
+			return jsontext.Value(drawable[draw.IntN(len(drawable))]), true
 		case e.value.There():
 			id := func() string { return fmt.Sprintf("%016x", draw.Uint64()) }
 			b, err := e.value.Fill(m, id)
-			return json.RawMessage(b), err == nil
+			return jsontext.Value(b), err == nil
 		}
 		return nil, false
 	})

@@ -1,12 +1,14 @@
 package faultrule
 
 import (
-	"encoding/json"
 	"hash/fnv"
 	"math/rand/v2"
 	"slices"
 	"strconv"
 
+	"github.com/go-json-experiment/json"
+
+	"parley/internal/jsonform"
 	"parley/internal/script"
 )
 
@@ -97,7 +99,7 @@ func (r *Rule) perOf(m script.Message) string {
 	}
 	root, _ := decode(m.Body)
 	v, there := script.At(root, r.per)
-	if b, err := json.Marshal(v); there && err == nil {
+	if b, err := json.Marshal(v, jsonform.Escaped); there && err == nil {
 		return string(b)
 	}
 	return ""

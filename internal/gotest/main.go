@@ -7,7 +7,6 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,9 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"parley/internal/tier"
 )
@@ -59,9 +61,9 @@ func newSummary(out io.Writer) *summary {
 }
 
 func (s *summary) read(r io.Reader) error {
-	for d := json.NewDecoder(r); ; {
+	for d := jsontext.NewDecoder(r); ; {
 		var e event
-		if err := d.Decode(&e); errors.Is(err, io.EOF) {
+		if err := json.UnmarshalDecode(d, &e); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return fmt.Errorf("the output of go test: %w", err)

@@ -3,12 +3,14 @@
 package jsondiff
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
+
+	"parley/internal/jsonform"
 )
 
 // around is how many equal lines are shown before and after a difference.
@@ -36,18 +38,12 @@ var sameLine = cmp.Comparer(func(a, b string) bool { return strings.TrimSuffix(a
 
 // lines returns a value as lines of JSON.
 func lines(v any) []string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(v); err != nil {
+	_, list := v.([]string)
+	b, err := json.Marshal(v, jsonform.Unescaped, json.FormatNilSliceAsNull(!list), jsontext.WithIndent("  "))
+	if err != nil {
 		return strings.Split(fmt.Sprint(v), "\n")
 	}
-	text := strings.TrimSpace(b.String())
-	if _, list := v.([]string); list && text == "null" {
-		text = "[]"
-	}
-	return strings.Split(text, "\n")
+	return strings.Split(string(b), "\n")
 }
 
 // line is a line of the report: its sign and its text.

@@ -2,12 +2,15 @@ package script
 
 import (
 	"crypto/rand"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"parley/internal/jsonform"
 )
 
 // Message is an action of the program.
@@ -150,7 +153,7 @@ func (e *Engine) whyNoMatch(i int, r *rule, m Message, f *filling) string {
 			v, there = e.vars[g.name]
 		}
 		if !g.test.isMet(v, there, f) {
-			text, _ := json.Marshal(v) // it was read from YAML or JSON
+			text, _ := json.Marshal(v, jsonform.Escaped) // it was read from YAML or JSON
 			return fmt.Sprintf("%s is %s", g.name, text)
 		}
 	}
@@ -234,6 +237,6 @@ func (f *filling) fillPlain(text string) (string, error) {
 	if s, ok := plainText(v); ok {
 		return s, nil
 	}
-	b, err := json.Marshal(v)
+	b, err := json.Marshal(v, jsonform.Escaped)
 	return string(b), err
 }

@@ -2,13 +2,14 @@ package script
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"parley/internal/jsonform"
 )
 
 // RecordedAction is one event of a session: an action of the program, or an answer of its peer.
@@ -172,7 +173,7 @@ func scalarsByPointer(v any) map[string]any {
 			for i, item := range v {
 				walk(pointer+"/"+strconv.Itoa(i), item)
 			}
-		case string, json.Number:
+		case string, jsonform.Number:
 			if pointer != "" {
 				out[pointer] = v
 			}

@@ -1,13 +1,14 @@
 package script
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"parley/internal/jsonform"
 )
 
 // studied holds deeds, and the results of studying them.
@@ -69,7 +70,7 @@ func studyMessages(deeds []RecordedAction) *studied {
 
 // valueKey identifies a value: a text by itself, a number together with the name of its member.
 func valueKey(pointer string, v any) string {
-	if n, is := v.(json.Number); is {
+	if n, is := v.(jsonform.Number); is {
 		return pointer[strings.LastIndex(pointer, "/"):] + " " + n.String()
 	}
 	text, _ := v.(string)

@@ -2,11 +2,14 @@ package script
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"parley/internal/jsonform"
 )
 
 var (
@@ -112,7 +115,7 @@ func (f *filling) fillText(text string) (any, error) {
 		}
 		s, ok := plainText(v)
 		if !ok {
-			b, err := json.Marshal(v)
+			b, err := json.Marshal(v, jsonform.Escaped)
 			if err != nil {
 				failed = err
 			}
@@ -192,13 +195,7 @@ func (f *filling) writeValue(b *bytes.Buffer, n *node) error {
 
 // putJSON writes a value as JSON, without escapes that HTML would need.
 func putJSON(b *bytes.Buffer, v any) error {
-	e := json.NewEncoder(b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return err
-	}
-	b.Truncate(b.Len() - 1) // the line end
-	return nil
+	return json.MarshalWrite(b, v, jsonform.Unescaped)
 }
 
 // message writes the body of a message: a text as it is, anything else as JSON.
@@ -217,5 +214,5 @@ func (f *filling) fillBody(n *node) ([]byte, error) {
 	if s, ok := v.(string); ok {
 		return []byte(s), nil
 	}
-	return json.Marshal(v)
+	return json.Marshal(v, jsonform.Escaped)
 }

@@ -10,7 +10,6 @@ package script
 import (
 	"bytes"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -19,8 +18,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"parley/internal/jsonform"
 	"parley/internal/words"
 )
 
@@ -299,7 +300,7 @@ func plainText(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:
 		return v, true
-	case json.Number:
+	case jsonform.Number:
 		return v.String(), true
 	case bool:
 		return strconv.FormatBool(v), true
@@ -309,18 +310,18 @@ func plainText(v any) (string, bool) {
 
 // equalJSON compares decoded JSON values: numbers by their values.
 func equalJSON(a, b any) bool {
-	x, err := json.Marshal(canonicalNumbers(a))
+	x, err := json.Marshal(canonicalNumbers(a), jsonform.Escaped)
 	if err != nil {
 		return false
 	}
-	y, err := json.Marshal(canonicalNumbers(b))
+	y, err := json.Marshal(canonicalNumbers(b), jsonform.Escaped)
 	return err == nil && bytes.Equal(x, y)
 }
 
 // canonicalNumbers returns a value with all numbers as float64 where these are exact enough.
 func canonicalNumbers(v any) any {
 	switch v := v.(type) {
-	case json.Number:
+	case jsonform.Number:
 		if n, err := v.Int64(); err == nil {
 			return n
 		}
@@ -362,10 +363,8 @@ func wholeNumber(v any) (float64, bool) {
 
 // decodeJSON decodes JSON with exact numbers; nil if it is not JSON.
 func decodeJSON(body []byte) any {
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.UseNumber()
 	var v any
-	if d.Decode(&v) != nil || d.More() {
+	if json.Unmarshal(body, &v, jsonform.Lenient, jsonform.Numbers) != nil {
 		return nil
 	}
 	return v

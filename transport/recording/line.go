@@ -2,11 +2,13 @@ package recording
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"strconv"
 	"time"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json"
+
+	"parley/internal/jsonform"
 	"parley/transport/transcript"
 )
 
@@ -62,7 +64,7 @@ func appendText(b []byte, name, s string) []byte {
 	}
 	b = appendMember(b, name)
 	if !utf8.ValidString(s) {
-		quoted, _ := json.Marshal(s) // it replaces what is not UTF-8, and has no error
+		quoted, _ := json.Marshal(s, jsonform.Escaped) // it replaces what is not UTF-8, and has no error
 		return append(append(b, quoted...), ',')
 	}
 	return append(appendQuoted(b, s), ',')

@@ -5,12 +5,14 @@ package recording
 
 import (
 	_ "embed"
-	"encoding/json"
 	"io"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
+	"parley/internal/jsonform"
 	"parley/transport/transcript"
 )
 
@@ -121,7 +123,7 @@ func (w *Writer) Add(records ...transcript.Record) error {
 const mostKept = 256 << 10
 
 func (w *Writer) writeLine(l line) error {
-	b, err := json.Marshal(l)
+	b, err := json.Marshal(l, jsonform.Escaped)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.err != nil {

@@ -2,7 +2,6 @@ package transcript
 
 import (
 	"bytes"
-	"encoding/json"
 	"hash/maphash"
 	"maps"
 	"reflect"
@@ -10,6 +9,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"unsafe"
+
+	"parley/internal/jsonform"
 )
 
 // Bounds of the memory that all transcripts of a process take together, whatever their targets send. A transcript may
@@ -204,7 +205,7 @@ func (s *sharing) shareValue(v any) part {
 			return part{value: v, hash: 2}
 		}
 		return part{value: v, hash: 3}
-	case json.Number:
+	case jsonform.Number:
 		return part{value: v, hash: mixHashes(4, maphash.String(s.seed, string(v))), size: valueSize(v)}
 	case string:
 		return part{value: v, hash: mixHashes(5, maphash.String(s.seed, v)), size: valueSize(v)}
@@ -284,7 +285,7 @@ func isIdentical(a, b any) bool {
 // sameValues reports whether two values are equal in every detail.
 func sameValues(a, b any) bool {
 	switch a := a.(type) {
-	case nil, bool, json.Number, string:
+	case nil, bool, jsonform.Number, string:
 		return a == b
 	case []any:
 		if isIdentical(a, b) {

@@ -3,10 +3,13 @@ package transcript
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/json"
 	"net/url"
 	"regexp"
 	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"parley/internal/jsonform"
 )
 
 // Redactor removes secrets from everything that leaves the process. The zero value removes nothing. Safe for
@@ -25,8 +28,8 @@ func NewRedactor(secrets ...string) *Redactor {
 		if len(s) < 4 {
 			continue
 		}
-		for _, form := range []string{s, quoteJSON(s, true), quoteJSON(s, false), url.QueryEscape(s), url.PathEscape(s),
-			escapeUnprintable(s), inHTML.Replace(s), inAttribute.Replace(s)} {
+		for _, form := range []string{s, quoteJSON(s, jsonform.Escaped), quoteJSON(s, jsonform.Unescaped),
+			url.QueryEscape(s), url.PathEscape(s), escapeUnprintable(s), inHTML.Replace(s), inAttribute.Replace(s)} {
 			if !seen[form] {
 				seen[form] = true
 				r.secrets = append(r.secrets, []byte(form))
@@ -43,15 +46,12 @@ var (
 )
 
 // quoteJSON returns a text as it appears between the quotes of a JSON string.
-func quoteJSON(s string, html bool) string {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(html)
-	if err := enc.Encode(s); err != nil {
+func quoteJSON(s string, form json.Options) string {
+	text, err := json.Marshal(s, form)
+	if err != nil {
 		return s
 	}
-	text := strings.TrimSuffix(b.String(), "\n")
-	return text[1 : len(text)-1]
+	return string(text[1 : len(text)-1])
 }
 
 // Bytes returns p with every secret replaced, overlapping ones together; p itself if it contains none.

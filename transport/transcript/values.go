@@ -2,7 +2,8 @@ package transcript
 
 import (
 	"encoding/binary"
-	"encoding/json"
+
+	"parley/internal/jsonform"
 )
 
 // Tags of the encoded values of an event.
@@ -26,7 +27,7 @@ func appendValue(b []byte, v any, known *bool) []byte {
 			return append(b, isTrue)
 		}
 		return append(b, isFalse)
-	case json.Number:
+	case jsonform.Number:
 		return appendText(append(b, isNumber), string(v))
 	case string:
 		return appendText(append(b, isText), v)
@@ -111,7 +112,7 @@ func (d *decoder) readValue() any {
 	case isTrue:
 		return true
 	case isNumber:
-		return json.Number(d.readText())
+		return jsonform.Number(d.readText())
 	case isText:
 		return d.readText()
 	case isList:
@@ -134,7 +135,7 @@ func (d *decoder) readValue() any {
 // valueSize returns the approximate memory size of a value of an event.
 func valueSize(v any) int {
 	switch v := v.(type) {
-	case json.Number:
+	case jsonform.Number:
 		return 16 + len(v)
 	case string:
 		return 16 + len(v)

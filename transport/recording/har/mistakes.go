@@ -2,11 +2,12 @@ package har
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
 	"strings"
+
+	legacy "github.com/go-json-experiment/json/v1"
 
 	"parley/internal/cut"
 )
@@ -26,8 +27,8 @@ func (e *Error) Error() string {
 
 // describeShape says where a text has another shape.
 func describeShape(text []byte, at string, err error) error {
-	var syntax *json.SyntaxError
-	var kind *json.UnmarshalTypeError
+	var syntax *legacy.SyntaxError
+	var kind *legacy.UnmarshalTypeError
 	switch {
 	case len(bytes.TrimSpace(text)) == 0:
 		return &Error{at, "it is empty"}

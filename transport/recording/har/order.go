@@ -1,12 +1,14 @@
 package har
 
 import (
-	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
+	"parley/internal/jsonform"
 	"parley/transport/transcript"
 )
 
@@ -33,7 +35,7 @@ func (f *reading) dateByMessage(r *timed, until time.Time) bool {
 	var m struct {
 		Timestamp string `json:"timestamp"`
 	}
-	if json.Unmarshal(r.Bytes, &m) != nil || m.Timestamp == "" {
+	if json.Unmarshal(r.Bytes, &m, jsonform.Lenient) != nil || m.Timestamp == "" {
 		return false
 	}
 	// What is done in the same millisecond is the cause.

@@ -2,7 +2,6 @@ package har
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -13,6 +12,9 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+	legacy "github.com/go-json-experiment/json/v1"
 
 	"parley/transport/recording"
 	"parley/transport/transcript"
@@ -81,15 +83,15 @@ func readFile(w io.Writer, r io.Reader, o Options, most int) (Result, error) {
 func decodeFile(text []byte) ([]entry, error) {
 	var outer struct {
 		Log *struct {
-			Version string             `json:"version"`
-			Entries *[]json.RawMessage `json:"entries"`
+			Version string            `json:"version"`
+			Entries *[]jsontext.Value `json:"entries"`
 		} `json:"log"`
 	}
 	if !utf8.Valid(text) {
 		return nil, &Error{"", "it is not UTF-8 (export it again from the developer tools)"}
 	}
 	text = []byte(strings.TrimPrefix(string(text), "\uFEFF"))
-	if err := json.Unmarshal(text, &outer); err != nil {
+	if err := legacy.Unmarshal(text, &outer); err != nil {
 		return nil, describeShape(text, "", err)
 	}
 	switch {
@@ -102,7 +104,7 @@ func decodeFile(text []byte) ([]entry, error) {
 	}
 	all := make([]entry, len(*outer.Log.Entries))
 	for i, raw := range *outer.Log.Entries {
-		if err := json.Unmarshal(raw, &all[i]); err != nil {
+		if err := legacy.Unmarshal(raw, &all[i]); err != nil {
 			return nil, describeShape(raw, place(i), err)
 		}
 	}

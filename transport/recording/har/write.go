@@ -3,7 +3,6 @@ package har
 import (
 	"cmp"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +12,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
+
+	"parley/internal/jsonform"
 	"parley/transport/recording"
 	"parley/transport/transcript"
 )
@@ -55,10 +57,7 @@ func Write(w io.Writer, in *recording.Reader, by string) error {
 	for _, e := range to.entries {
 		out.Log.Entries = append(out.Log.Entries, *e)
 	}
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", " ")
-	return enc.Encode(out)
+	return jsonform.WriteLine(w, out, jsonform.Unescaped, jsontext.WithIndent(" "))
 }
 
 func (w *writing) writeRecord(r transcript.Record) {

@@ -1,7 +1,6 @@
 package json
 
 import (
-	stdjson "encoding/json"
 	"fmt"
 	"math"
 	"reflect"
@@ -10,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"parley/internal/jsonform"
 )
 
 // MaxDepth is the maximum nesting depth of arrays and objects.
@@ -17,9 +18,8 @@ const MaxDepth = 1000
 
 // Number is a number's literal, as written.
 //
-// It is the type of the standard library, so that JSON Schema validators and
-// other encoders know it as a number.
-type Number = stdjson.Number
+// JSON Schema validators and other encoders know it as a number.
+type Number = jsonform.Number
 
 // Object is a JSON object.
 type Object = map[string]any
