@@ -21,23 +21,23 @@ func Run(ctx context.Context, t Target, opts ...Option) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := planned(o); err != nil {
+	if _, err := planScenarios(o); err != nil {
 		return nil, err
 	}
 	return s.run(ctx, o)
 }
 
-// planned returns the scenarios that a run selects.
-func planned(o runner.Options) ([]runner.Planned, error) {
+// planScenarios returns the scenarios that a run selects.
+func planScenarios(o runner.Options) ([]runner.Planned, error) {
 	plan, err := runner.Plan(o)
 	if err == nil && len(plan) == 0 {
 		return nil, usagef("parley.Tags: %q selects no scenario", o.Tags)
 	}
-	return plan, translated(err)
+	return plan, translateError(err)
 }
 
-// translated returns an error of the runner as one of this package.
-func translated(err error) error {
+// translateError returns an error of the runner as one of this package.
+func translateError(err error) error {
 	var usage *runner.UsageError
 	if errors.As(err, &usage) {
 		return &UsageError{Msg: usage.Msg}
@@ -54,7 +54,7 @@ func (s settings) run(ctx context.Context, o runner.Options) (*Result, error) {
 	}
 	all, err := runner.Run(ctx, o)
 	if err != nil {
-		return nil, translated(err)
+		return nil, translateError(err)
 	}
 	if s.out != "" {
 		err := errors.Join(write(filepath.Join(s.out, "results.json"), all, reports.WriteJSON),

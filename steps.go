@@ -29,7 +29,7 @@ func Open(ctx context.Context, t Target, opts ...Option) (*Steps, error) {
 	}
 	guest, err := runner.OpenGuest(ctx, o)
 	if err != nil {
-		return nil, translated(err)
+		return nil, translateError(err)
 	}
 	return &Steps{guest}, nil
 }

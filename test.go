@@ -37,12 +37,12 @@ func Test(t *testing.T, target Target, opts ...Option) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := planned(o)
+	plan, err := planScenarios(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	done := &outcome{complete: s.complete, byID: map[string][]Scenario{}}
-	selected := done.choose(t, plan)
+	selected := done.declareSubtests(t, plan)
 	if len(selected) == 0 {
 		return // -run names no scenario of this target
 	}
@@ -60,7 +60,7 @@ func Test(t *testing.T, target Target, opts ...Option) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	done.take(t, res, len(selected) == len(plan) && s.tags == "")
+	done.keepResults(t, res, len(selected) == len(plan) && s.tags == "")
 }
 
 // outcome is what the subtests of a Test report, once the run is over.
@@ -70,21 +70,21 @@ type outcome struct {
 	byID     map[string][]Scenario
 }
 
-// choose declares a subtest for each scenario, and returns the scenarios whose subtests the testing package runs. These
-// wait until the caller of Test has returned, which orders what they read after what Test writes.
-func (d *outcome) choose(t *testing.T, plan []runner.Planned) (selected []runner.Planned) {
+// declareSubtests declares a subtest for each scenario, and returns the scenarios whose subtests the testing package
+// runs. These wait until the caller of Test has returned, which orders what they read after what Test writes.
+func (d *outcome) declareSubtests(t *testing.T, plan []runner.Planned) (selected []runner.Planned) {
 	for _, pl := range plan {
 		t.Run(pl.ID, func(t *testing.T) {
 			selected = append(selected, pl)
 			t.Parallel()
-			d.report(t, pl)
+			d.reportScenario(t, pl)
 		})
 	}
 	return selected
 }
 
-// take keeps the results of the scenarios, and reports what no subtest can.
-func (d *outcome) take(t *testing.T, res *Result, whole bool) {
+// keepResults keeps the results of the scenarios, and reports what no subtest can.
+func (d *outcome) keepResults(t *testing.T, res *Result, whole bool) {
 	t.Helper()
 	judged := false
 	for _, sc := range res.Scenarios {
@@ -97,21 +97,21 @@ func (d *outcome) take(t *testing.T, res *Result, whole bool) {
 	case res.Environment != "":
 		t.Errorf("the target cannot be judged: %s", res.Environment)
 	case res.Exit == verdict.ExitHarness:
-		t.Errorf("the harness failed, which says nothing of the target%s", notes(res, "harness"))
+		t.Errorf("the harness failed, which says nothing of the target%s", notesOfKind(res, "harness"))
 	case !judged:
 		t.Error("nothing was judged: every scenario was skipped")
 	case res.Exit == verdict.ExitNonConformant:
-		t.Errorf("the target does not conform%s", outdated(res))
+		t.Errorf("the target does not conform%s", outdatedRows(res))
 	}
-	if left := untested(res, whole); left != "" && d.complete {
+	if left := describeUntested(res, whole); left != "" && d.complete {
 		t.Errorf("parley.RequireComplete: %s", left)
 	} else if left != "" {
 		t.Log(left)
 	}
 }
 
-// notes returns the notes of a kind, a line each.
-func notes(res *Result, kind string) (text string) {
+// notesOfKind returns the notes of a kind, a line each.
+func notesOfKind(res *Result, kind string) (text string) {
 	for _, n := range res.all.Runs[0].Notes {
 		if n.Kind == kind {
 			text += "\n" + n.Text
@@ -120,8 +120,8 @@ func notes(res *Result, kind string) (text string) {
 	return text
 }
 
-// outdated names the rows of the baseline that no longer apply, a line each.
-func outdated(res *Result) (text string) {
+// outdatedRows names the rows of the baseline that no longer apply, a line each.
+func outdatedRows(res *Result) (text string) {
 	for _, row := range res.all.Runs[0].Baseline {
 		if row.State == "stale" || row.State == "expired" {
 			text += fmt.Sprintf("\nthe baseline's row about %s is %s", row.Clause, row.State)
@@ -130,9 +130,9 @@ func outdated(res *Result) (text string) {
 	return text
 }
 
-// untested lists the binding clauses that were not tested, by reason; "" if there are none. Of a selection, these are
-// clauses of its scenarios.
-func untested(res *Result, whole bool) string {
+// describeUntested lists the binding clauses that were not tested, by reason; "" if there are none. Of a selection,
+// these are clauses of its scenarios.
+func describeUntested(res *Result, whole bool) string {
 	var reasons []string
 	ids := map[string][]string{}
 	total := 0
@@ -158,8 +158,8 @@ func untested(res *Result, whole bool) string {
 	return text
 }
 
-// report reports the results of one scenario over all drivers.
-func (d *outcome) report(t *testing.T, pl runner.Planned) {
+// reportScenario reports the results of one scenario over all drivers.
+func (d *outcome) reportScenario(t *testing.T, pl runner.Planned) {
 	t.Helper()
 	if !d.over {
 		t.Skip("the run did not take place")
@@ -167,7 +167,7 @@ func (d *outcome) report(t *testing.T, pl runner.Planned) {
 	skipped := ""
 	ran := false
 	for _, sc := range d.byID[pl.ID] {
-		text := told(sc) + "\n  again     " + again(t.Name())
+		text := describeScenario(sc) + "\n  again     " + rerunCommand(t.Name())
 		switch sc.Outcome {
 		case Failed, HarnessError, EnvError:
 			t.Error(text)
@@ -193,39 +193,39 @@ func (d *outcome) report(t *testing.T, pl runner.Planned) {
 	}
 }
 
-// told describes the result of a scenario. The first line is its place, as editors understand it.
-func told(sc Scenario) string {
+// describeScenario describes the result of a scenario. The first line is its place, as editors understand it.
+func describeScenario(sc Scenario) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%s: %s (%s over %s)", located(sc.Location), sc.Name, sc.Outcome, sc.Driver)
+	fmt.Fprintf(&b, "\n%s: %s (%s over %s)", absoluteLocation(sc.Location), sc.Name, sc.Outcome, sc.Driver)
 	if len(sc.Findings) == 0 {
-		field(&b, "reason", sc.Reason)
+		writeField(&b, "reason", sc.Reason)
 	}
 	for _, f := range sc.Findings {
-		fmt.Fprintf(&b, "\n%s: %s %s  %s", located(f.Location), f.Clause, f.Level, f.Text)
+		fmt.Fprintf(&b, "\n%s: %s %s  %s", absoluteLocation(f.Location), f.Clause, f.Level, f.Text)
 		during := "step"
 		if f.Monitor != "" {
 			during = "while"
 		}
-		field(&b, during, f.Step)
-		field(&b, "monitor", f.Monitor)
-		field(&b, "expected", f.Expected)
-		field(&b, "observed", f.Observed)
-		field(&b, "diff", strings.Trim(f.Diff, "\n"))
-		field(&b, "at", f.At)
-		field(&b, "wire", strings.Join(f.Wire, "\n"))
+		writeField(&b, during, f.Step)
+		writeField(&b, "monitor", f.Monitor)
+		writeField(&b, "expected", f.Expected)
+		writeField(&b, "observed", f.Observed)
+		writeField(&b, "diff", strings.Trim(f.Diff, "\n"))
+		writeField(&b, "at", f.At)
+		writeField(&b, "wire", strings.Join(f.Wire, "\n"))
 	}
 	return b.String()
 }
 
-// field writes a labelled text, unless it is empty. Further lines are indented.
-func field(b *strings.Builder, label, text string) {
+// writeField writes a labelled text, unless it is empty. Further lines are indented.
+func writeField(b *strings.Builder, label, text string) {
 	if text != "" {
 		fmt.Fprintf(b, "\n  %-10s%s", label, strings.ReplaceAll(text, "\n", "\n            "))
 	}
 }
 
-// again returns the command that runs one subtest again.
-func again(name string) string {
+// rerunCommand returns the command that runs one subtest again.
+func rerunCommand(name string) string {
 	var parts []string
 	for part := range strings.SplitSeq(name, "/") {
 		parts = append(parts, "^"+regexp.QuoteMeta(part)+"$")
@@ -233,9 +233,9 @@ func again(name string) string {
 	return "go test -run '" + strings.Join(parts, "/") + "' -v"
 }
 
-// located returns the absolute path of a place in the suite's features if the source of this package is at hand, so
-// that an editor finds it, and otherwise the place as it is.
-func located(place string) string {
+// absoluteLocation returns the absolute path of a place in the suite's features if the source of this package is at
+// hand, so that an editor finds it, and otherwise the place as it is.
+func absoluteLocation(place string) string {
 	_, self, _, _ := runtime.Caller(0)
 	file, line, _ := strings.Cut(place, ".feature:")
 	full := filepath.Join(filepath.Dir(self), filepath.FromSlash(file+".feature"))

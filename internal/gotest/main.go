@@ -32,7 +32,7 @@ func main() {
 	if err == nil {
 		s := newSummary(os.Stdout)
 		err = errors.Join(s.read(out), cmd.Wait())
-		s.tell()
+		s.printSummary()
 	}
 	if err != nil {
 		if _, failed := errors.AsType[*exec.ExitError](err); !failed {
@@ -68,29 +68,29 @@ func (s *summary) read(r io.Reader) error {
 		} else if err != nil {
 			return fmt.Errorf("the output of go test: %w", err)
 		}
-		s.take(e)
+		s.countEvent(e)
 	}
 }
 
-func (s *summary) take(e event) {
+func (s *summary) countEvent(e event) {
 	t := test{e.Package, e.Test}
 	switch {
 	case e.Action == "build-output":
 		_, _ = io.WriteString(s.out, e.Output)
 	case e.Test == "":
-		s.ofPackage(e)
+		s.printPackage(e)
 	case e.Action == "run":
 		s.output[t] = &bytes.Buffer{}
 	case e.Action == "output" && s.output[t] != nil:
 		s.output[t].WriteString(e.Output)
 	case e.Action == "pass", e.Action == "skip", e.Action == "fail":
-		s.ends(t, e.Action)
+		s.endTest(t, e.Action)
 	}
 }
 
-// ofPackage prints what a package says itself. One that fails leaves tests that have not ended, after a panic or when
-// time is up: what these have said is printed too.
-func (s *summary) ofPackage(e event) {
+// printPackage prints what a package says itself. One that fails leaves tests that have not ended, after a panic or
+// when time is up: what these have said is printed too.
+func (s *summary) printPackage(e event) {
 	switch e.Action {
 	case "output":
 		if !strings.HasSuffix(e.Output, "[no test files]\n") && e.Output != "PASS\n" {
@@ -106,7 +106,7 @@ func (s *summary) ofPackage(e event) {
 	}
 }
 
-func (s *summary) ends(t test, how string) {
+func (s *summary) endTest(t test, how string) {
 	said := s.output[t]
 	delete(s.output, t)
 	switch {
@@ -120,12 +120,12 @@ func (s *summary) ends(t test, how string) {
 	case strings.Contains(said.String(), tier.InTest):
 		s.left[tier.InTest]++
 	default:
-		s.others = append(s.others, t.pkg+" "+reason(said.String()))
+		s.others = append(s.others, t.pkg+" "+skipReason(said.String()))
 	}
 }
 
-// reason returns a skipped test and why it was, in a line.
-func reason(said string) string {
+// skipReason returns a skipped test and why it was, in a line.
+func skipReason(said string) string {
 	var lines []string
 	for line := range strings.Lines(said) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "===") {
@@ -135,7 +135,7 @@ func reason(said string) string {
 	return strings.Join(lines, ": ")
 }
 
-func (s *summary) tell() {
+func (s *summary) printSummary() {
 	fmt.Fprintf(s.out, "%d tests and rows of tests ran.\n", s.tests)
 	for _, why := range slices.Sorted(maps.Keys(s.left)) {
 		fmt.Fprintf(s.out, "%d %s\n", s.left[why], why)

@@ -38,7 +38,7 @@ func TestSummary(t *testing.T) {
 	if err := s.read(strings.NewReader(strings.ReplaceAll(stream, "LATE", tier.AtNight))); err != nil {
 		t.Fatal(err)
 	}
-	s.tell()
+	s.printSummary()
 	const want = `    bad_test.go:3: 1 is 2
 FAIL	p	0.1s
 panic: boom
