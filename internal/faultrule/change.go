@@ -31,8 +31,8 @@ type edit struct {
 // drawable are the values that can be drawn for a member, as JSON.
 var drawable = []string{"null", "true", "-1", "1e300", `""`, `"\u0000"`, "[]", "{}", `[[[[{"a":null}]]]]`}
 
-// names returns the names on the way to what a JSON Pointer refers to.
-func names(pointer string) []string { return slices.Collect(jsontext.Pointer(pointer).Tokens()) }
+// pointerNames returns the names on the way to what a JSON Pointer refers to.
+func pointerNames(pointer string) []string { return slices.Collect(jsontext.Pointer(pointer).Tokens()) }
 
 // Content is what a fault may change of a message.
 type Content struct {
@@ -52,9 +52,9 @@ func (h Hit) Edit(c Content, typeOf func([]byte) string) (_ Content, ok bool) {
 		c.Body = append([]byte(ByteOrderMark), c.Body...)
 		return c, true
 	case "retype":
-		return h.retyped(c, typeOf)
+		return h.changeType(c, typeOf)
 	}
-	root, ok := decode(c.Body)
+	root, ok := decodeExact(c.Body)
 	if !ok {
 		return c, false
 	}
@@ -75,7 +75,7 @@ func (h Hit) Edit(c Content, typeOf func([]byte) string) (_ Content, ok bool) {
 // if there is none.
 func TypeAt(pointers ...string) func(body []byte) string {
 	return func(body []byte) string {
-		root, _ := decode(body)
+		root, _ := decodeExact(body)
 		for _, p := range pointers {
 			is, _ := script.At(root, p)
 			if text, _ := is.(string); text != "" {
@@ -86,17 +86,17 @@ func TypeAt(pointers ...string) func(body []byte) string {
 	}
 }
 
-// retyped gives a message another type: beside its data, or in the first member whose change does that.
-func (h Hit) retyped(c Content, typeOf func([]byte) string) (Content, bool) {
+// changeType gives a message another type: beside its data, or in the first member whose change does that.
+func (h Hit) changeType(c Content, typeOf func([]byte) string) (Content, bool) {
 	was := typeOf(c.Body)
 	if was == "" {
 		ok := c.Event != h.Text
 		c.Event = h.Text
 		return c, ok
 	}
-	root, _ := decode(c.Body)
+	root, _ := decodeExact(c.Body)
 	object, _ := root.(map[string]any)
-	for _, in := range append([]any{object}, values(object)...) {
+	for _, in := range append([]any{object}, sortedValues(object)...) {
 		o, _ := in.(map[string]any)
 		for _, name := range slices.Sorted(maps.Keys(o)) {
 			if o[name] != was {
@@ -113,16 +113,16 @@ func (h Hit) retyped(c Content, typeOf func([]byte) string) (Content, bool) {
 	return c, false
 }
 
-// values returns the values of an object in the order of their names.
-func values(o map[string]any) (out []any) {
+// sortedValues returns the values of an object in the order of their names.
+func sortedValues(o map[string]any) (out []any) {
 	for _, name := range slices.Sorted(maps.Keys(o)) {
 		out = append(out, o[name])
 	}
 	return out
 }
 
-// decode decodes JSON with exact numbers.
-func decode(body []byte) (root any, ok bool) {
+// decodeExact decodes JSON with exact numbers.
+func decodeExact(body []byte) (root any, ok bool) {
 	err := json.Unmarshal(body, &root, jsonform.Lenient, jsonform.Numbers)
 	return root, err == nil
 }
@@ -131,13 +131,13 @@ func decode(body []byte) (root any, ok bool) {
 func (e edit) apply(root any, m script.Message, draw *rand.Rand) any {
 	switch {
 	case e.wrap != "":
-		return updated(root, e.at, func(was any, there bool) (any, bool) {
+		return updateAt(root, e.at, func(was any, there bool) (any, bool) {
 			return map[string]any{e.wrap: was}, there
 		})
 	case e.to != nil:
-		return e.moved(root)
+		return e.moveMember(root)
 	}
-	return updated(root, e.at, func(_ any, there bool) (any, bool) {
+	return updateAt(root, e.at, func(_ any, there bool) (any, bool) {
 		switch {
 		case !there && !e.create:
 		case e.draw:
@@ -151,23 +151,23 @@ func (e edit) apply(root any, m script.Message, draw *rand.Rand) any {
 	})
 }
 
-// moved moves the member to another place, if it is there.
-func (e edit) moved(root any) any {
+// moveMember moves the member to another place, if it is there.
+func (e edit) moveMember(root any) any {
 	var moving any
 	found := false
-	root = updated(root, e.at, func(was any, there bool) (any, bool) {
+	root = updateAt(root, e.at, func(was any, there bool) (any, bool) {
 		moving, found = was, there
 		return nil, false
 	})
 	if !found {
 		return root
 	}
-	return updated(root, e.to, func(any, bool) (any, bool) { return moving, true })
+	return updateAt(root, e.to, func(any, bool) (any, bool) { return moving, true })
 }
 
-// updated returns v with the member at that place replaced by what f returns for it, or removed. It is v as it is if
+// updateAt returns v with the member at that place replaced by what f returns for it, or removed. It is v as it is if
 // there is no such place.
-func updated(v any, parts []string, f func(was any, there bool) (now any, keep bool)) any {
+func updateAt(v any, parts []string, f func(was any, there bool) (now any, keep bool)) any {
 	if len(parts) == 0 {
 		if now, keep := f(v, true); keep {
 			return now
@@ -180,7 +180,7 @@ func updated(v any, parts []string, f func(was any, there bool) (now any, keep b
 		was, there := v[name]
 		if !last {
 			if there {
-				v[name] = updated(was, parts[1:], f)
+				v[name] = updateAt(was, parts[1:], f)
 			}
 		} else if now, keep := f(was, there); keep {
 			v[name] = now
@@ -193,7 +193,7 @@ func updated(v any, parts []string, f func(was any, there bool) (now any, keep b
 			return v
 		}
 		if !last {
-			v[i] = updated(v[i], parts[1:], f)
+			v[i] = updateAt(v[i], parts[1:], f)
 		} else if now, keep := f(v[i], true); keep {
 			v[i] = now
 		} else {

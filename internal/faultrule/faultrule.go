@@ -42,10 +42,13 @@ var (
 var overPipe = append([]string{"drop", "delay", "silence", "duplicate", "reorder", "behind", "burst"}, edits...)
 
 // OverPipe returns an error, which names the line, for the first fault that messages on stdin and stdout cannot have.
-func (s *Set) OverPipe(name string) error { return s.only(name, "lines on stdin and stdout", overPipe) }
+func (s *Set) OverPipe(name string) error {
+	return s.rejectOthers(name, "lines on stdin and stdout", overPipe)
+}
 
-// only returns an error, which names the line, for the first fault that is not of these kinds, or not for messages.
-func (s *Set) only(name, where string, kinds []string) error {
+// rejectOthers returns an error, which names the line, for the first fault that is not of these kinds, or not for
+// messages.
+func (s *Set) rejectOthers(name, where string, kinds []string) error {
 	for _, r := range s.rules {
 		switch {
 		case !slices.Contains(kinds, r.Do):
@@ -109,8 +112,8 @@ func (r *Rule) Wire() bool { return kinds[r.Do].wire }
 // or get it much later. Lost, late, double and reordered messages, and ends of connections, leave no doubt.
 func (r *Rule) Doubt() bool { return kinds[r.Do].doubt }
 
-// due reports whether a fault may apply to the n-th message that it is for.
-func (r *Rule) due(n int) bool {
+// isDue reports whether a fault may apply to the n-th message that it is for.
+func (r *Rule) isDue(n int) bool {
 	switch {
 	case r.nth > 0:
 		return n == r.nth

@@ -32,12 +32,12 @@ type Message struct {
 // State counts the messages of one connection, or all requests, by the fault that they are for. The zero value is ready
 // for use. It is not safe for concurrent use.
 type State struct {
-	met   map[counted]int
-	begun map[counted]bool // what after waits for has passed; without from
+	met   map[matchCount]int
+	begun map[matchCount]bool // what after waits for has passed; without from
 }
 
-// counted is what is counted together.
-type counted struct {
+// matchCount is what is counted together.
+type matchCount struct {
 	rule int
 	from Side
 	per  string // value of the member, as JSON
@@ -52,34 +52,34 @@ type Hit struct {
 	draw *rand.Rand
 }
 
-// Meet returns the faults that are for a message, in the order of the file, and counts the message.
-func (s *Set) Meet(st *State, m Message) (hits []Hit) {
+// MatchAndCount returns the faults that are for a message, in the order of the file, and counts the message.
+func (s *Set) MatchAndCount(st *State, m Message) (hits []Hit) {
 	if st.met == nil {
-		st.met, st.begun = map[counted]int{}, map[counted]bool{}
+		st.met, st.begun = map[matchCount]int{}, map[matchCount]bool{}
 	}
 	for i, r := range s.rules {
 		if r.connection != "" && r.connection != m.Party {
 			continue
 		}
-		in := counted{i, m.From, r.perOf(m.Message)}
-		begun := counted{rule: i, per: in.per}
+		in := matchCount{i, m.From, r.perOf(m.Message)}
+		begun := matchCount{rule: i, per: in.per}
 		if slices.Contains(r.from, m.From) && (r.after == nil || st.begun[begun]) && r.match.Matches(m.Message) {
 			st.met[in]++
-			hits = append(hits, s.hit(i, m, in, st.met[in]))
+			hits = append(hits, s.matchRule(i, m, in, st.met[in]))
 		}
 		if r.after != nil && r.after.Matches(m.Message) {
 			st.begun[begun] = true
-			delete(st.met, counted{i, Client, in.per})
-			delete(st.met, counted{i, Server, in.per})
+			delete(st.met, matchCount{i, Client, in.per})
+			delete(st.met, matchCount{i, Server, in.per})
 		}
 	}
 	return hits
 }
 
-// hit says whether a fault happens to the n-th message that it is for.
-func (s *Set) hit(i int, m Message, in counted, n int) Hit {
+// matchRule says whether a fault happens to the n-th message that it is for.
+func (s *Set) matchRule(i int, m Message, in matchCount, n int) Hit {
 	r := s.rules[i]
-	h := Hit{Rule: r, I: i, Due: r.due(n), conn: m.Party}
+	h := Hit{Rule: r, I: i, Due: r.isDue(n), conn: m.Party}
 	if h.Due {
 		sum := fnv.New64a()
 		for _, part := range []string{strconv.Itoa(i), m.Party, m.From.String()} {
@@ -97,7 +97,7 @@ func (r *Rule) perOf(m script.Message) string {
 	if r.per == "" {
 		return ""
 	}
-	root, _ := decode(m.Body)
+	root, _ := decodeExact(m.Body)
 	v, there := script.At(root, r.per)
 	if b, err := json.Marshal(v, jsonform.Escaped); there && err == nil {
 		return string(b)

@@ -33,7 +33,8 @@ type inside[M any] struct {
 // not for messages or none of those that a program can have.
 func NewInside[M any](name string, set *Set, as Form[M]) (*Inside[M], error) {
 	can := append([]string{"drop", "duplicate", "reorder", "behind"}, memberEdits...)
-	return &Inside[M]{set: set, as: as, conns: map[string]*inside[M]{}}, set.only(name, "messages of a program", can)
+	err := set.rejectOthers(name, "messages of a program", can)
+	return &Inside[M]{set: set, as: as, conns: map[string]*inside[M]{}}, err
 }
 
 // Pass returns what passes on a connection, from a side, instead of a message.
@@ -53,7 +54,7 @@ func (x *Inside[M]) Pass(conn string, from Side, m M) (out []M) {
 	late, copies, edited := &c.late[from], 1, false
 	waiting := late.Len()
 	var holds *Rule
-	for _, h := range x.set.Meet(&c.met, Message{in, from}) {
+	for _, h := range x.set.MatchAndCount(&c.met, Message{in, from}) {
 		switch {
 		case !h.Due:
 		case h.Edits():

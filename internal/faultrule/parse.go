@@ -20,7 +20,7 @@ func Parse(name string, text []byte) (*Set, error) {
 	s := &Set{}
 	if root := p.Read(text, "file of faults"); root.There() && p.Keys(root, "a file of faults", "seed", "faults") {
 		if seed := root.At("seed"); seed.There() {
-			s.seed = uint64(p.number(seed, "seed", 0, 1<<53))
+			s.seed = uint64(p.readNumber(seed, "seed", 0, 1<<53))
 		}
 		all := root.At("faults")
 		if !all.There() {
@@ -33,7 +33,7 @@ func Parse(name string, text []byte) (*Set, error) {
 			return nil, p.Err(name)
 		}
 		for i, v := range list {
-			s.rules = append(s.rules, p.rule(v, i+1))
+			s.rules = append(s.rules, p.readRule(v, i+1))
 		}
 	}
 	if err := p.Err(name); err != nil {
@@ -47,8 +47,8 @@ var connections = regexp.MustCompile(`^C[1-9][0-9]*$`)
 
 type parsing struct{ script.Reader }
 
-// number reads a whole number.
-func (p *parsing) number(v script.Value, what string, least, most int) int {
+// readNumber reads a whole number.
+func (p *parsing) readNumber(v script.Value, what string, least, most int) int {
 	n, ok := v.Number()
 	if !ok || n != float64(int(n)) || n < float64(least) || n > float64(most) {
 		p.Fail(v, "%s is a whole number from %d to %d", what, least, most)
@@ -57,7 +57,7 @@ func (p *parsing) number(v script.Value, what string, least, most int) int {
 	return int(n)
 }
 
-func (p *parsing) rule(v script.Value, i int) *Rule {
+func (p *parsing) readRule(v script.Value, i int) *Rule {
 	r := &Rule{Name: fmt.Sprintf("fault %d", i), Line: v.Line(), match: script.Any(), chance: 1}
 	if !p.Keys(v, "a fault", "name", "on", "connection", "from", "per", "after", "nth", "every", "since", "chance", "do") {
 		return r
@@ -70,7 +70,7 @@ func (p *parsing) rule(v script.Value, i int) *Rule {
 	}
 	if per := v.At("per"); per.There() {
 		r.per = p.Text(per, "per")
-		p.pointer(per, r.per)
+		p.readPointer(per, r.per)
 	}
 	if after := v.At("after"); after.There() {
 		m := p.Match(after)
@@ -83,7 +83,7 @@ func (p *parsing) rule(v script.Value, i int) *Rule {
 	}
 	for key, to := range map[string]*int{"nth": &r.nth, "every": &r.every, "since": &r.since} {
 		if n := v.At(key); n.There() {
-			*to = p.number(n, key, 1, maxNumber)
+			*to = p.readNumber(n, key, 1, maxNumber)
 		}
 	}
 	if r.nth > 0 && r.every+r.since > 0 {
@@ -95,18 +95,18 @@ func (p *parsing) rule(v script.Value, i int) *Rule {
 			p.Fail(c, "chance is a number above 0, and at most 1 (chance: 0.5)")
 		}
 	}
-	p.direction(v, r)
+	p.readSender(v, r)
 	if do := v.At("do"); do.There() {
-		p.do(do, r)
+		p.readKind(do, r)
 	} else {
 		p.Fail(v, "do is missing: say what goes wrong (do: drop)")
 	}
-	p.suits(v, r)
+	p.rejectUnsuited(v, r)
 	return r
 }
 
-// direction reads the sender of the messages; the default is both for those of a connection, else the client.
-func (p *parsing) direction(v script.Value, r *Rule) {
+// readSender reads the sender of the messages; the default is both for those of a connection, else the client.
+func (p *parsing) readSender(v script.Value, r *Rule) {
 	from := v.At("from")
 	switch text := p.Text(from, "from"); {
 	case !from.There() && r.match.Kind() == "message":
@@ -120,15 +120,15 @@ func (p *parsing) direction(v script.Value, r *Rule) {
 	}
 }
 
-// do reads the kind of fault: a name alone, or a map of a name and a value.
-func (p *parsing) do(v script.Value, r *Rule) {
+// readKind reads the kind of fault: a name alone, or a map of a name and a value.
+func (p *parsing) readKind(v script.Value, r *Rule) {
 	if text, ok := v.Scalar().(string); ok {
 		k, known := kinds[text]
 		switch {
 		case !known:
 			p.Fail(v, "%q is not a fault (%s)", text, worded.Suggest(text, Kinds(), "faults are "+strings.Join(Kinds(), ", ")))
 		case k.value != nothing:
-			p.Fail(v, "%s needs a value (do: %s)", text, example(text, k))
+			p.Fail(v, "%s needs a value (do: %s)", text, exampleOf(text, k))
 		}
 		r.Do = text
 		return
@@ -159,7 +159,7 @@ func (p *parsing) do(v script.Value, r *Rule) {
 	k, in := kinds[r.Do], v.At(r.Do)
 	switch k.value {
 	case number:
-		r.N = p.number(in, r.Do, k.least, k.most)
+		r.N = p.readNumber(in, r.Do, k.least, k.most)
 	case duration:
 		text, _ := in.Scalar().(string)
 		d, err := time.ParseDuration(text)
@@ -174,50 +174,50 @@ func (p *parsing) do(v script.Value, r *Rule) {
 		m := p.Match(in)
 		r.behind = &m
 	default:
-		r.edits = p.edits(k.value, in, r.Do)
+		r.edits = p.readEdits(k.value, in, r.Do)
 	}
 }
 
-// example is a fault with a value.
-func example(name string, k kind) string {
+// exampleOf is a fault with a value.
+func exampleOf(name string, k kind) string {
 	return fmt.Sprintf("{%s: %s}", name, map[value]string{number: fmt.Sprint(max(k.least, min(k.most, 3))),
 		duration: "200ms", member: "{at: /data/id, set: 7}", members: "{/data/id: 7}",
 		pointers: "/data/id", moves: "{/data/id: /data/key}", place: "/data", words: "text/plain",
 		condition: "answer"}[k.value])
 }
 
-// pointer reads a JSON Pointer; what is at v.
-func (p *parsing) pointer(v script.Value, text string) []string {
+// readPointer reads a JSON Pointer; what is at v.
+func (p *parsing) readPointer(v script.Value, text string) []string {
 	if !strings.HasPrefix(text, "/") {
 		p.Fail(v, "%q is no JSON Pointer (write it like /data/id)", text)
 	}
-	return names(text)
+	return pointerNames(text)
 }
 
-// edits reads changes of members.
-func (p *parsing) edits(of value, v script.Value, do string) (out []edit) {
+// readEdits reads changes of members.
+func (p *parsing) readEdits(of value, v script.Value, do string) (out []edit) {
 	switch of {
 	case member:
-		return p.corrupt(v)
+		return p.readCorrupted(v)
 	case place:
-		at := p.pointer(v, p.Text(v, do))
+		at := p.readPointer(v, p.Text(v, do))
 		if len(at) == 0 { // a mistake is noted
 			return nil
 		}
 		return []edit{{at: at[:len(at)-1], wrap: at[len(at)-1]}}
 	case pointers:
 		for _, text := range p.Texts(v, do) {
-			out = append(out, edit{at: p.pointer(v, text)})
+			out = append(out, edit{at: p.readPointer(v, text)})
 		}
 		return out
 	}
 	if len(v.Keys()) == 0 {
-		p.Fail(v, "%s has members to change (do: %s)", do, example(do, kinds[do]))
+		p.Fail(v, "%s has members to change (do: %s)", do, exampleOf(do, kinds[do]))
 	}
 	for _, name := range v.Keys() {
-		e, to := edit{at: p.pointer(v, name)}, v.At(name)
+		e, to := edit{at: p.readPointer(v, name)}, v.At(name)
 		if of == moves {
-			e.to = p.pointer(to, p.Text(to, do))
+			e.to = p.readPointer(to, p.Text(to, do))
 		} else {
 			p.Holes(to)
 			e.value, e.create = to, true
@@ -227,8 +227,8 @@ func (p *parsing) edits(of value, v script.Value, do string) (out []edit) {
 	return out
 }
 
-// corrupt reads the change of a member that is there.
-func (p *parsing) corrupt(v script.Value) []edit {
+// readCorrupted reads the change of a member that is there.
+func (p *parsing) readCorrupted(v script.Value) []edit {
 	if !p.Keys(v, "corrupt", "at", "set", "remove", "draw") {
 		return nil
 	}
@@ -236,7 +236,7 @@ func (p *parsing) corrupt(v script.Value) []edit {
 	if at := v.At("at"); !at.There() {
 		p.Fail(v, "at is missing (at: /data/id)")
 	} else {
-		e.at = p.pointer(at, p.Text(at, "at"))
+		e.at = p.readPointer(at, p.Text(at, "at"))
 	}
 	set, remove, draw := v.At("set"), v.At("remove"), v.At("draw")
 	n := 0
@@ -254,8 +254,8 @@ func (p *parsing) corrupt(v script.Value) []edit {
 	return []edit{e}
 }
 
-// suits fails for a fault whose kind does not apply to the messages that it is for.
-func (p *parsing) suits(v script.Value, r *Rule) {
+// rejectUnsuited fails for a fault whose kind does not apply to the messages that it is for.
+func (p *parsing) rejectUnsuited(v script.Value, r *Rule) {
 	places := kinds[r.Do].places
 	if places == "" { // an error is noted
 		return

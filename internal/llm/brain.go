@@ -87,7 +87,7 @@ func (b *Brain) Forget(nonce string) {
 // first.
 func (b *Brain) Requests(nonce string) []Request {
 	found, _ := b.journal.requestsOf(nonce)
-	return requests(found)
+	return requestsIn(found)
 }
 
 // Await returns the result of Requests as soon as it has at least n. If the context ends first, it returns those
@@ -100,7 +100,7 @@ func (b *Brain) Await(ctx context.Context, nonce string, n int) ([]Request, erro
 // call the brain.
 func (b *Brain) Find(match func(Request) bool) []Request {
 	found, _ := b.journal.requestsSince(0)
-	return requests(filter(found, match))
+	return requestsIn(filter(found, match))
 }
 
 // AwaitMatch returns the requests that match, oldest first, as soon as at least n have been recorded. It examines

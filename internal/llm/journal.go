@@ -139,12 +139,12 @@ func (j *journal) awaitRequests(ctx context.Context, nonce string, n int) ([]Req
 	for {
 		found, changed := j.requestsOf(nonce)
 		if len(found) >= n {
-			return requests(found), nil
+			return requestsIn(found), nil
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return requests(found), fmt.Errorf("await %d requests of %q, have %d: %w", n, nonce, len(found), ctx.Err())
+			return requestsIn(found), fmt.Errorf("await %d requests of %q, have %d: %w", n, nonce, len(found), ctx.Err())
 		}
 	}
 }
@@ -160,12 +160,12 @@ func (j *journal) awaitMatch(ctx context.Context, n int, match func(Request) boo
 		}
 		matching = append(matching, filter(found, match)...)
 		if len(matching) >= n {
-			return requests(matching), nil
+			return requestsIn(matching), nil
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return requests(matching), fmt.Errorf("await %d matching requests, have %d: %w", n, len(matching), ctx.Err())
+			return requestsIn(matching), fmt.Errorf("await %d matching requests, have %d: %w", n, len(matching), ctx.Err())
 		}
 	}
 }
@@ -174,7 +174,7 @@ func filter(records []*record, match func(Request) bool) []*record {
 	return slices.DeleteFunc(records, func(e *record) bool { return !match(e.request) })
 }
 
-func requests(records []*record) []Request {
+func requestsIn(records []*record) []Request {
 	var found []Request
 	for _, e := range records {
 		found = append(found, copyRequest(e.request))

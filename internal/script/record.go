@@ -34,15 +34,15 @@ type RecordedAction struct {
 //
 // head has the name, the protocol and the party. The result is a valid script; the error says why there is none, such
 // as answers that are not UTF-8.
-func Record(head Script, deeds []RecordedAction) ([]byte, error) {
-	first := slices.IndexFunc(deeds, func(d RecordedAction) bool { return d.Program })
+func Record(head Script, actions []RecordedAction) ([]byte, error) {
+	first := slices.IndexFunc(actions, func(d RecordedAction) bool { return d.Program })
 	if first < 0 {
 		return nil, fmt.Errorf("the program has sent nothing yet, so that there is nothing to answer (send something first)")
 	}
-	if i := slices.IndexFunc(deeds, func(d RecordedAction) bool { return !utf8.Valid(d.Action.Body) }); i >= 0 {
+	if i := slices.IndexFunc(actions, func(d RecordedAction) bool { return !utf8.Valid(d.Action.Body) }); i >= 0 {
 		return nil, fmt.Errorf("an answer is not UTF-8, which a script cannot send (save the recording instead)")
 	}
-	w := &writing{studied: studyMessages(deeds)}
+	w := &writing{recordedValues: collectValues(actions)}
 	w.writeLine("script: %s", quoteScalar(head.Name))
 	if head.Title != "" {
 		w.writeLine("title: %s", quoteScalar(head.Title))
@@ -50,15 +50,15 @@ func Record(head Script, deeds []RecordedAction) ([]byte, error) {
 	w.writeLine("protocol: %s", quoteScalar(head.Protocol))
 	w.writeLine("as: %s", quoteScalar(head.As))
 	w.writeLine("rules:")
-	answers := make([][]int, len(deeds))
+	answers := make([][]int, len(actions))
 	for i, of := range w.answerOwners() {
 		if of >= 0 {
 			answers[of] = append(answers[of], i)
 		}
 	}
 	kept := w.findKept(answers)
-	for i := first; i < len(deeds); i++ {
-		if deeds[i].Program {
+	for i := first; i < len(actions); i++ {
+		if actions[i].Program {
 			w.writeRule(i, answers[i], kept[i])
 		}
 	}
@@ -67,7 +67,7 @@ func Record(head Script, deeds []RecordedAction) ([]byte, error) {
 }
 
 type writing struct {
-	*studied
+	*recordedValues
 	b bytes.Buffer
 }
 
@@ -75,7 +75,7 @@ func (w *writing) writeLine(format string, args ...any) { fmt.Fprintf(&w.b, form
 
 // writeRule writes the rule for a message of the program. kept are the variables that it sets.
 func (w *writing) writeRule(at int, answers []int, kept []source) {
-	m := w.deeds[at].Message
+	m := w.actions[at].Message
 	var on []string
 	path, _, _ := strings.Cut(m.Path, "?")
 	switch {
@@ -105,10 +105,10 @@ func (w *writing) writeRule(at int, answers []int, kept []source) {
 		return
 	}
 	w.writeLine("  answer:")
-	before := w.deeds[at].Time
+	before := w.actions[at].Time
 	for _, i := range answers {
 		w.writeAction(i, before, at)
-		before = w.deeds[i].Time
+		before = w.actions[i].Time
 	}
 }
 
@@ -117,7 +117,7 @@ const noticeable = 20 * time.Millisecond
 
 // writeAction writes an answer to a message. The answer came after another answer or after the message itself.
 func (w *writing) writeAction(i int, before time.Time, at int) {
-	d, a, m := w.deeds[i], w.deeds[i].Action, w.deeds[at].Message
+	d, a, m := w.actions[i], w.actions[i].Action, w.actions[at].Message
 	body, more := quoteScalar(w.writeHoled(i, at)), ""
 	if a.Party != "" && (a.Party != m.Party || m.Kind == "request") {
 		more = ", to: " + quoteScalar(a.Party)

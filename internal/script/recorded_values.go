@@ -11,13 +11,13 @@ import (
 	"parley/internal/jsonform"
 )
 
-// studied holds deeds, and the results of studying them.
-type studied struct {
-	deeds  []RecordedAction
-	values []map[string]any // by deed: its texts and numbers, by their pointers
-	told   map[string]int   // values of the peer's answers: the first deed with each
-	alike  map[kindred]*alike
-	kept   map[string]source // values that answers to later messages contain, by their keys
+// recordedValues holds recorded actions, and what their values show.
+type recordedValues struct {
+	actions     []RecordedAction
+	values      []map[string]any // by deed: its texts and numbers, by their pointers
+	told        map[string]int   // values of the peer's answers: the first deed with each
+	valueCounts map[messageShape]*valueCount
+	kept        map[string]source // values that answers to later messages contain, by their keys
 }
 
 // source is the variable that keeps a value of a message.
@@ -27,18 +27,18 @@ type source struct {
 	pointer string
 }
 
-// kindred are messages that differ only in their members.
-type kindred struct{ kind, typ, method string }
+// messageShape is what messages have in common that differ only in their members.
+type messageShape struct{ kind, typ, method string }
 
-// alike counts the values of kindred messages.
-type alike struct {
+// valueCount counts the values of messages of one shape.
+type valueCount struct {
 	n      int
 	values map[string]map[any]int // by pointer
 }
 
-func studyMessages(deeds []RecordedAction) *studied {
-	s := &studied{deeds: deeds, told: map[string]int{}, alike: map[kindred]*alike{}}
-	for i, d := range deeds {
+func collectValues(actions []RecordedAction) *recordedValues {
+	s := &recordedValues{actions: actions, told: map[string]int{}, valueCounts: map[messageShape]*valueCount{}}
+	for i, d := range actions {
 		body := d.Action.Body
 		if d.Program {
 			body = d.Message.Body
@@ -53,16 +53,16 @@ func studyMessages(deeds []RecordedAction) *studied {
 			}
 			continue
 		}
-		k := kindred{d.Message.Kind, d.Message.Type, d.Message.Method}
-		if s.alike[k] == nil {
-			s.alike[k] = &alike{values: map[string]map[any]int{}}
+		k := messageShape{d.Message.Kind, d.Message.Type, d.Message.Method}
+		if s.valueCounts[k] == nil {
+			s.valueCounts[k] = &valueCount{values: map[string]map[any]int{}}
 		}
-		s.alike[k].n++
+		s.valueCounts[k].n++
 		for pointer, v := range values {
-			if s.alike[k].values[pointer] == nil {
-				s.alike[k].values[pointer] = map[any]int{}
+			if s.valueCounts[k].values[pointer] == nil {
+				s.valueCounts[k].values[pointer] = map[any]int{}
 			}
-			s.alike[k].values[pointer][v]++
+			s.valueCounts[k].values[pointer][v]++
 		}
 	}
 	return s
@@ -98,19 +98,19 @@ func looksMade(pointer string, v any) bool {
 }
 
 // isOwn reports whether the program has generated a value of its message: the peer has not sent it before.
-func (s *studied) isOwn(at int, pointer string) bool {
+func (s *recordedValues) isOwn(at int, pointer string) bool {
 	v := s.values[at][pointer]
 	first, told := s.told[valueKey(pointer, v)]
 	return looksMade(pointer, v) && (!told || first > at)
 }
 
 // distinguishMessage returns conditions on the members in which a message differs from its kindred.
-func (s *studied) distinguishMessage(at int) (where []string) {
-	m := s.deeds[at].Message
-	others := s.alike[kindred{m.Kind, m.Type, m.Method}]
+func (s *recordedValues) distinguishMessage(at int) (where []string) {
+	m := s.actions[at].Message
+	others := s.valueCounts[messageShape{m.Kind, m.Type, m.Method}]
 	for _, pointer := range slices.Sorted(maps.Keys(s.values[at])) {
 		text, is := s.values[at][pointer].(string)
-		if is && !s.isOwn(at, pointer) && !isPresentTime(text, s.deeds[at].Time) &&
+		if is && !s.isOwn(at, pointer) && !isPresentTime(text, s.actions[at].Time) &&
 			others.values[pointer][text] < others.n {
 			where = append(where, quoteScalar(pointer)+": "+quoteScalar(strings.ReplaceAll(text, "${", literal)))
 		}
@@ -119,10 +119,10 @@ func (s *studied) distinguishMessage(at int) (where []string) {
 }
 
 // answerOwners returns for each answer the message of the program that it belongs to; -1 for none.
-func (s *studied) answerOwners() []int {
-	out := make([]int, len(s.deeds))
+func (s *recordedValues) answerOwners() []int {
+	out := make([]int, len(s.actions))
 	latest, own, answered := -1, map[string]int{}, map[string]bool{}
-	for i, d := range s.deeds {
+	for i, d := range s.actions {
 		out[i] = -1
 		if d.Program {
 			latest, own[d.Message.Party], answered[d.Message.Party] = i, i, false
@@ -136,7 +136,8 @@ func (s *studied) answerOwners() []int {
 			continue
 		}
 		mine, party := latest, d.Action.Party
-		if before, is := own[party]; is && party != s.deeds[latest].Message.Party && s.deeds[latest].Message.Party != "" &&
+		if before, is := own[party]; is && party != s.actions[latest].Message.Party &&
+			s.actions[latest].Message.Party != "" &&
 			(!answered[party] || !s.isShared(i, latest)) {
 			mine = before
 		}
@@ -147,9 +148,9 @@ func (s *studied) answerOwners() []int {
 }
 
 // isShared reports whether another connection gets the same answer before the program's next message.
-func (s *studied) isShared(at, latest int) bool {
-	for i := max(latest+1, at-far); i < min(len(s.deeds), at+far) && !s.deeds[i].Program; i++ {
-		a, b := s.deeds[i], s.deeds[at]
+func (s *recordedValues) isShared(at, latest int) bool {
+	for i := max(latest+1, at-far); i < min(len(s.actions), at+far) && !s.actions[i].Program; i++ {
+		a, b := s.actions[i], s.actions[at]
 		if i != at && a.Action.Party != b.Action.Party && a.Action.Do == b.Action.Do &&
 			withoutTimes(a) == withoutTimes(b) {
 			return true
@@ -163,8 +164,8 @@ const far = 256
 
 // namedMessage returns the message whose id an answer contains: a message earlier than the one that the answer seems to
 // belong to, if both have their own id in the same place.
-func (s *studied) namedMessage(at, mine int) int {
-	body := string(s.deeds[at].Action.Body)
+func (s *recordedValues) namedMessage(at, mine int) int {
+	body := string(s.actions[at].Action.Body)
 	has := func(i int) (pointers []string) {
 		for pointer, v := range s.values[i] {
 			if text, is := v.(string); is && s.isOwn(i, pointer) && strings.Contains(body, `"`+text+`"`) {
@@ -177,7 +178,7 @@ func (s *studied) namedMessage(at, mine int) int {
 		return mine
 	}
 	for i := mine - 1; i >= max(0, mine-far); i-- {
-		if !s.deeds[i].Program {
+		if !s.actions[i].Program {
 			continue
 		}
 		for _, pointer := range has(i) {
@@ -190,11 +191,11 @@ func (s *studied) namedMessage(at, mine int) int {
 }
 
 // findKept finds the values that the answers to later messages contain, and returns their variables by message.
-func (s *studied) findKept(answers [][]int) map[int][]source {
+func (s *recordedValues) findKept(answers [][]int) map[int][]source {
 	sources, out := map[string]source{}, map[int][]source{}
 	s.kept = map[string]source{}
 	for at, of := range answers {
-		if !s.deeds[at].Program {
+		if !s.actions[at].Program {
 			continue
 		}
 		mine := map[string]bool{}
@@ -222,8 +223,8 @@ func (s *studied) findKept(answers [][]int) map[int][]source {
 }
 
 // writeHoled writes the body of an answer with holes for values that the program generated, and for the current time.
-func (s *studied) writeHoled(i, at int) string {
-	d := s.deeds[i]
+func (s *recordedValues) writeHoled(i, at int) string {
+	d := s.actions[i]
 	body := strings.ReplaceAll(string(d.Action.Body), "${", literal)
 	for _, pointer := range slices.Sorted(maps.Keys(s.values[at])) {
 		if looksMade(pointer, s.values[at][pointer]) {

@@ -29,7 +29,7 @@ func (x *examination) runScenarios(ctx context.Context, driver string, first boo
 		defer stop()
 	}
 	o := runner.Options{Protocols: x.o.Protocols, Profile: x.Profile, Role: x.Profile.Role,
-		Launcher: &lent{Launcher: x.Launcher, running: x.Running, modelURL: x.modelURL},
+		Launcher: &sharedLauncher{Launcher: x.Launcher, running: x.Running, modelURL: x.modelURL},
 		Brain:    x.brain, Drivers: []string{driver}, Tags: strings.Join(selected, " or "), Concurrency: 1,
 		FS: x.guide.Features, Observer: w, Person: x.o.Person}
 	if x.Browser != nil {

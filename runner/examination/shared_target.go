@@ -7,8 +7,8 @@ import (
 	"parley/target"
 )
 
-// lent is a launcher that lends a running target to a run. The run may launch further targets of its own.
-type lent struct {
+// sharedLauncher is a launcher that lends a running target to a run. The run may launch further targets of its own.
+type sharedLauncher struct {
 	target.Launcher
 	running  target.Running
 	modelURL string
@@ -16,22 +16,23 @@ type lent struct {
 }
 
 // Launch implements target.Launcher.
-func (l *lent) Launch(ctx context.Context, o target.LaunchOptions) (target.Running, error) {
+func (l *sharedLauncher) Launch(ctx context.Context, o target.LaunchOptions) (target.Running, error) {
 	if !l.given.Swap(true) {
-		return kept{l.running}, nil
+		return sharedTarget{l.running}, nil
 	}
 	o.ModelURL = l.modelURL
 	return l.Launcher.Launch(ctx, o)
 }
 
-// kept is a target that a run does not stop, because its owner does. It also offers the optional target interfaces.
-type kept struct{ target.Running }
+// sharedTarget is a target that a run does not stop, because its owner does. It also offers the optional target
+// interfaces.
+type sharedTarget struct{ target.Running }
 
 // Stop implements target.Running.
-func (kept) Stop(context.Context) error { return nil }
+func (sharedTarget) Stop(context.Context) error { return nil }
 
 // Say implements target.Speaker.
-func (k kept) Say(ctx context.Context, relaySession, text string) error {
+func (k sharedTarget) Say(ctx context.Context, relaySession, text string) error {
 	if s, ok := k.Running.(target.Speaker); ok {
 		return s.Say(ctx, relaySession, text)
 	}
@@ -39,7 +40,7 @@ func (k kept) Say(ctx context.Context, relaySession, text string) error {
 }
 
 // PageURL implements target.Paged.
-func (k kept) PageURL(relaySession string) (string, error) {
+func (k sharedTarget) PageURL(relaySession string) (string, error) {
 	if p, ok := k.Running.(target.Paged); ok {
 		return p.PageURL(relaySession)
 	}
@@ -47,7 +48,7 @@ func (k kept) PageURL(relaySession string) (string, error) {
 }
 
 // Reset implements target.Resetter.
-func (k kept) Reset(ctx context.Context) error {
+func (k sharedTarget) Reset(ctx context.Context) error {
 	if t, ok := k.Running.(target.Resetter); ok {
 		return t.Reset(ctx)
 	}
@@ -55,7 +56,7 @@ func (k kept) Reset(ctx context.Context) error {
 }
 
 // LogFolder implements target.LogKeeper.
-func (k kept) LogFolder() (string, error) {
+func (k sharedTarget) LogFolder() (string, error) {
 	if l, ok := k.Running.(target.LogKeeper); ok {
 		return l.LogFolder()
 	}
@@ -63,7 +64,7 @@ func (k kept) LogFolder() (string, error) {
 }
 
 // Pipe implements target.Piper.
-func (k kept) Pipe(ctx context.Context) (target.Piped, error) {
+func (k sharedTarget) Pipe(ctx context.Context) (target.Piped, error) {
 	if p, ok := k.Running.(target.Piper); ok {
 		return p.Pipe(ctx)
 	}
@@ -71,7 +72,7 @@ func (k kept) Pipe(ctx context.Context) (target.Piped, error) {
 }
 
 // Call implements target.Caller.
-func (k kept) Call(ctx context.Context, o target.CallOptions) (target.Called, error) {
+func (k sharedTarget) Call(ctx context.Context, o target.CallOptions) (target.Called, error) {
 	if c, ok := k.Running.(target.Caller); ok {
 		return c.Call(ctx, o)
 	}

@@ -25,7 +25,7 @@ func TestLent(t *testing.T) {
 		}
 		defer withinLimit(time.Second, running.Stop)
 		var missing *target.NotDeclaredError
-		k := kept{running}
+		k := sharedTarget{running}
 		if _, err := k.LogFolder(); (err == nil) != (role != externalagent.Agent) {
 			t.Errorf("%s: logs: %v", role, err)
 		}

@@ -46,8 +46,8 @@ type Faults struct {
 // and is set before the first message.
 func (x *Faults) Notify(tell func(conn, text string)) { x.tell = tell }
 
-// fires counts a fault that has happened to a message. The caller holds x.mu.
-func (x *Faults) fires(i int, in script.Message, from gate.Side) {
+// countFault counts a fault that has happened to a message. The caller holds x.mu.
+func (x *Faults) countFault(i int, in script.Message, from gate.Side) {
 	x.fired[i].Fired++
 	if x.tell == nil {
 		return
@@ -116,7 +116,7 @@ func (x *Faults) Handle(ctx context.Context, m gate.Message) gate.Decision {
 // Decide decides as Handle does. doubt says why the records of the receiver's end do not show how it treats the
 // message; "" if they do, for instance when the message is lost, late or doubled.
 func (x *Faults) Decide(ctx context.Context, m gate.Message) (d gate.Decision, doubt string) {
-	d, delay, doubt := x.decide(ctx, m)
+	d, delay, doubt := x.decideNow(ctx, m)
 	if delay > 0 {
 		timer := time.NewTimer(delay)
 		defer timer.Stop()
@@ -128,14 +128,14 @@ func (x *Faults) Decide(ctx context.Context, m gate.Message) (d gate.Decision, d
 	return d, doubt
 }
 
-func (x *Faults) decide(ctx context.Context, m gate.Message) (d gate.Decision, delay time.Duration, doubt string) {
+func (x *Faults) decideNow(ctx context.Context, m gate.Message) (d gate.Decision, delay time.Duration, doubt string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.doubt = ""
 	in := script.Message{Party: m.Conn, Kind: "message", Method: m.Method, Path: m.Path, Body: m.Body}
 	switch m.Kind {
 	case transcript.Stream, transcript.Frame:
-		d, delay = x.message(ctx, in, m)
+		d, delay = x.decideMessage(ctx, in, m)
 		return d, delay, x.doubt
 	case transcript.Request, transcript.Response:
 		in.Kind = "request"
@@ -144,34 +144,34 @@ func (x *Faults) decide(ctx context.Context, m gate.Message) (d gate.Decision, d
 	default:
 		return gate.Decision{}, 0, ""
 	}
-	d, delay = x.exchange(in, m)
+	d, delay = x.decideExchange(in, m)
 	return d, delay, x.doubt
 }
 
-// happens counts a change by a fault. The caller holds x.mu.
-func (x *Faults) happens(i int, in script.Message, from gate.Side) {
-	x.fires(i, in, from)
-	x.doubts(i)
+// countChange counts a change by a fault. The caller holds x.mu.
+func (x *Faults) countChange(i int, in script.Message, from gate.Side) {
+	x.countFault(i, in, from)
+	x.noteDoubt(i)
 }
 
-// doubts remembers that a fault leaves a doubt. The caller holds x.mu.
-func (x *Faults) doubts(i int) {
+// noteDoubt remembers that a fault leaves a doubt. The caller holds x.mu.
+func (x *Faults) noteDoubt(i int) {
 	if r := x.rules[i]; r.Doubt() && x.doubt == "" {
 		x.doubt = "the fault " + strconv.Quote(r.Name) + " (" + r.Do + ")"
 	}
 }
 
-// typed returns a message with its type.
-func (x *Faults) typed(in script.Message, m gate.Message) script.Message {
+// withType returns a message with its type.
+func (x *Faults) withType(in script.Message, m gate.Message) script.Message {
 	if in.Type = x.typeOf(m.Body); in.Type == "" && m.Event != "message" {
 		in.Type = m.Event
 	}
 	return in
 }
 
-// meet returns the faults that are for a message and due, and counts the others as well.
-func (x *Faults) meet(st *faultrule.State, in script.Message, from gate.Side) (due []faultrule.Hit) {
-	for _, h := range x.set.Meet(st, faultrule.Message{Message: in, From: faultrule.Side(from)}) {
+// dueFaults returns the faults that are for a message and due, and counts the others as well.
+func (x *Faults) dueFaults(st *faultrule.State, in script.Message, from gate.Side) (due []faultrule.Hit) {
+	for _, h := range x.set.MatchAndCount(st, faultrule.Message{Message: in, From: faultrule.Side(from)}) {
 		if x.fired[h.I].Met++; h.Due {
 			due = append(due, h)
 		}
@@ -179,13 +179,13 @@ func (x *Faults) meet(st *faultrule.State, in script.Message, from gate.Side) (d
 	return due
 }
 
-// exchange decides on a request, an answer or an open.
-func (x *Faults) exchange(in script.Message, m gate.Message) (d gate.Decision, delay time.Duration) {
-	in = x.typed(in, m)
+// decideExchange decides on a request, an answer or an open.
+func (x *Faults) decideExchange(in script.Message, m gate.Message) (d gate.Decision, delay time.Duration) {
+	in = x.withType(in, m)
 	in.Party = m.Conn
 	now, header := faultrule.Content{Body: m.Body}, http.Header(nil)
 	changed := false
-	for _, h := range x.meet(&x.http, in, m.From) {
+	for _, h := range x.dueFaults(&x.http, in, m.From) {
 		ok := true
 		switch h.Do {
 		case "drop":
@@ -207,7 +207,7 @@ func (x *Faults) exchange(in script.Message, m gate.Message) (d gate.Decision, d
 			}
 		}
 		if ok {
-			x.happens(h.I, in, m.From)
+			x.countChange(h.I, in, m.From)
 		}
 	}
 	if changed && d.End == nil {
@@ -223,20 +223,20 @@ func (x *Faults) linkOf(ctx context.Context, conn string) *link {
 		context.AfterFunc(ctx, func() {
 			x.mu.Lock()
 			defer x.mu.Unlock()
-			x.forget(x.links[ctx])
+			x.releaseLink(x.links[ctx])
 			delete(x.links, ctx)
 		})
 	}
 	if l == nil || l.conn != conn {
-		x.forget(l)
+		x.releaseLink(l)
 		l = &link{conn: conn}
 		x.links[ctx] = l
 	}
 	return l
 }
 
-// forget releases what is held of a connection.
-func (x *Faults) forget(l *link) {
+// releaseLink releases what is held of a connection.
+func (x *Faults) releaseLink(l *link) {
 	if l == nil {
 		return
 	}
@@ -247,8 +247,8 @@ func (x *Faults) forget(l *link) {
 	}
 }
 
-// hold reports whether a message may be held back.
-func (x *Faults) hold(m gate.Message) bool {
+// mayHold reports whether a message may be held back.
+func (x *Faults) mayHold(m gate.Message) bool {
 	if x.held+len(m.Body) > maxHeld {
 		return false
 	}
@@ -256,8 +256,8 @@ func (x *Faults) hold(m gate.Message) bool {
 	return true
 }
 
-// message decides on an event or WebSocket message.
-func (x *Faults) message(ctx context.Context, in script.Message, m gate.Message) (gate.Decision, time.Duration) {
+// decideMessage decides on an event or WebSocket message.
+func (x *Faults) decideMessage(ctx context.Context, in script.Message, m gate.Message) (gate.Decision, time.Duration) {
 	var d gate.Decision
 	var delay time.Duration
 	l := x.linkOf(ctx, m.Conn)
@@ -266,12 +266,12 @@ func (x *Faults) message(ctx context.Context, in script.Message, m gate.Message)
 	case to.mute:
 		return gate.Decision{Drop: true}, 0
 	case to.want > 0:
-		return x.gather(to, m), 0
+		return x.gatherBurst(to, m), 0
 	}
-	in = x.typed(in, m)
+	in = x.withType(in, m)
 	var fates, wires []int
 	edits := false
-	for _, h := range x.meet(&l.met, in, m.From) {
+	for _, h := range x.dueFaults(&l.met, in, m.From) {
 		ok := false
 		switch {
 		case h.Do == "delay":
@@ -286,7 +286,7 @@ func (x *Faults) message(ctx context.Context, in script.Message, m gate.Message)
 			fates = append(fates, h.I)
 		}
 		if ok {
-			x.happens(h.I, in, m.From)
+			x.countChange(h.I, in, m.From)
 		}
 	}
 	if edits {
@@ -294,20 +294,20 @@ func (x *Faults) message(ctx context.Context, in script.Message, m gate.Message)
 	}
 	waiting := to.late.Len()
 	// the first fault that can be carried out, and the first one of the bytes if anything is written
-	first(fates, func(i int) bool { return x.carry(i, to, in, m, &d) })
+	tryInOrder(fates, func(i int) bool { return x.applyFault(i, to, in, m, &d) })
 	if ended := len(d.With) > 0 && d.With[0].Kind == transcript.Closed; !d.Drop && !ended {
-		first(wires, func(i int) bool { return x.rewrite(i, to, in, m, &d) })
+		tryInOrder(wires, func(i int) bool { return x.rewriteBytes(i, to, in, m, &d) })
 	}
-	x.overtaken(to, in, m, waiting, &d)
+	x.appendOvertaken(to, in, m, waiting, &d)
 	if to.slow != nil && d.Wire == nil && !d.Drop {
-		slow := wire(to.slow, m)
+		slow := bytesWriter(to.slow, m)
 		d.Wire = func(raw []byte) iter.Seq[gate.Piece] { all, _ := slow(raw); return all }
 	}
 	return d, delay
 }
 
-// first calls do for each fault until one is carried out.
-func first(all []int, do func(i int) bool) {
+// tryInOrder calls do for each fault until one is carried out.
+func tryInOrder(all []int, do func(i int) bool) {
 	for _, i := range all {
 		if do(i) {
 			return
@@ -315,9 +315,9 @@ func first(all []int, do func(i int) bool) {
 	}
 }
 
-// gather holds a message of a burst, or sends the whole burst at once.
-func (x *Faults) gather(to *direction, m gate.Message) gate.Decision {
-	fits := x.hold(m)
+// gatherBurst holds a message of a burst, or sends the whole burst at once.
+func (x *Faults) gatherBurst(to *direction, m gate.Message) gate.Decision {
+	fits := x.mayHold(m)
 	if to.burst = append(to.burst, m); fits && len(to.burst) < to.want {
 		return gate.Decision{Drop: true}
 	}
@@ -331,9 +331,9 @@ func (x *Faults) gather(to *direction, m gate.Message) gate.Decision {
 	return d
 }
 
-// overtaken appends the late messages that enough others have overtaken. It does not append them to a message that is
-// rewritten, because they would be rewritten as well.
-func (x *Faults) overtaken(to *direction, in script.Message, m gate.Message, waiting int, d *gate.Decision) {
+// appendOvertaken appends the late messages that enough others have overtaken. It does not append them to a message
+// that is rewritten, because they would be rewritten as well.
+func (x *Faults) appendOvertaken(to *direction, in script.Message, m gate.Message, waiting int, d *gate.Decision) {
 	for _, w := range to.late.Overtaken(waiting, in, d.Wire == nil) {
 		x.held -= len(w.Body)
 		switch {
@@ -347,8 +347,8 @@ func (x *Faults) overtaken(to *direction, in script.Message, m gate.Message, wai
 	}
 }
 
-// carry carries out a fault, and reports whether that is possible. The caller holds x.mu.
-func (x *Faults) carry(i int, to *direction, in script.Message, m gate.Message, d *gate.Decision) bool {
+// applyFault carries out a fault, and reports whether that is possible. The caller holds x.mu.
+func (x *Faults) applyFault(i int, to *direction, in script.Message, m gate.Message, d *gate.Decision) bool {
 	r := x.rules[i]
 	switch r.Do {
 	case "drop":
@@ -361,13 +361,13 @@ func (x *Faults) carry(i int, to *direction, in script.Message, m gate.Message, 
 			d.With = append(d.With, m)
 		}
 	case "reorder", "behind":
-		if !x.hold(m) {
+		if !x.mayHold(m) {
 			return false
 		}
 		to.late.Hold(m, in, r)
 		d.Drop = true
 	case "burst":
-		if !x.hold(m) {
+		if !x.mayHold(m) {
 			return false
 		}
 		to.burst, to.want, d.Drop = []gate.Message{m}, r.N, true
@@ -379,22 +379,22 @@ func (x *Faults) carry(i int, to *direction, in script.Message, m gate.Message, 
 		reset := driver.Reset
 		d.Drop, d.End = true, &reset
 	}
-	x.fires(i, in, m.From)
+	x.countFault(i, in, m.From)
 	return true
 }
 
-// rewrite changes how a message is written, counts the fault when that happens, and reports whether it is possible. The
-// caller holds x.mu.
-func (x *Faults) rewrite(i int, to *direction, in script.Message, m gate.Message, d *gate.Decision) bool {
+// rewriteBytes changes how a message is written, counts the fault when that happens, and reports whether it is
+// possible. The caller holds x.mu.
+func (x *Faults) rewriteBytes(i int, to *direction, in script.Message, m gate.Message, d *gate.Decision) bool {
 	r := x.rules[i]
-	how := wire(r, m)
+	how := bytesWriter(r, m)
 	if how == nil || r.Do == "slow" && to.slow != nil {
 		return false
 	}
 	if r.Do == "slow" {
 		to.slow = r
 	}
-	x.doubts(i) // whether it changes anything is known only when it is written
+	x.noteDoubt(i) // whether it changes anything is known only when it is written
 	d.Cut = r.Do == "cut" || r.Do == "half-close"
 	var once sync.Once
 	d.Wire = func(raw []byte) iter.Seq[gate.Piece] {
@@ -403,7 +403,7 @@ func (x *Faults) rewrite(i int, to *direction, in script.Message, m gate.Message
 			once.Do(func() {
 				x.mu.Lock()
 				defer x.mu.Unlock()
-				x.fires(i, in, m.From)
+				x.countFault(i, in, m.From)
 			})
 		}
 		return all

@@ -18,11 +18,11 @@ const pause = 5 * time.Millisecond
 // maxDribble is the number of bytes of a message that are sent one at a time; the rest is sent in one write.
 const maxDribble = 64 << 10
 
-// writes makes the writes of a message; changed says that they differ from the usual single write.
-type writes func(raw []byte) (all iter.Seq[gate.Piece], changed bool)
+// piecesWriter makes the writes of a message; changed says that they differ from the usual single write.
+type piecesWriter func(raw []byte) (all iter.Seq[gate.Piece], changed bool)
 
-// of returns the pieces as a sequence.
-func of(all ...gate.Piece) iter.Seq[gate.Piece] {
+// pieceSequence returns the pieces as a sequence.
+func pieceSequence(all ...gate.Piece) iter.Seq[gate.Piece] {
 	return func(yield func(gate.Piece) bool) {
 		for _, p := range all {
 			if !yield(p) {
@@ -32,55 +32,56 @@ func of(all ...gate.Piece) iter.Seq[gate.Piece] {
 	}
 }
 
-// wire returns the function by which a fault of the bytes writes a message; nil if it does not apply to this transport.
-func wire(r *faultrule.Rule, m gate.Message) writes {
+// bytesWriter returns the function by which a fault of the bytes writes a message; nil if it does not apply to this
+// transport.
+func bytesWriter(r *faultrule.Rule, m gate.Message) piecesWriter {
 	stream := m.Kind == transcript.Stream
 	switch r.Do {
 	case "half-close":
-		return func([]byte) (iter.Seq[gate.Piece], bool) { return of(gate.Piece{Half: true}), true }
+		return func([]byte) (iter.Seq[gate.Piece], bool) { return pieceSequence(gate.Piece{Half: true}), true }
 	case "cut":
 		return func(raw []byte) (iter.Seq[gate.Piece], bool) {
-			return of(gate.Piece{Bytes: raw[:min(r.N, len(raw))], Half: true}), true
+			return pieceSequence(gate.Piece{Bytes: raw[:min(r.N, len(raw))], Half: true}), true
 		}
 	case "split":
 		return func(raw []byte) (iter.Seq[gate.Piece], bool) {
 			if r.N >= len(raw) {
-				return of(gate.Piece{Bytes: raw}), false
+				return pieceSequence(gate.Piece{Bytes: raw}), false
 			}
-			return of(gate.Piece{Bytes: raw[:r.N]}, gate.Piece{After: pause, Bytes: raw[r.N:]}), true
+			return pieceSequence(gate.Piece{Bytes: raw[:r.N]}, gate.Piece{After: pause, Bytes: raw[r.N:]}), true
 		}
 	case "dribble":
-		return func(raw []byte) (iter.Seq[gate.Piece], bool) { return dribble(raw), len(raw) > 1 }
+		return func(raw []byte) (iter.Seq[gate.Piece], bool) { return writeBytewise(raw), len(raw) > 1 }
 	case "slow":
-		return func(raw []byte) (iter.Seq[gate.Piece], bool) { return slowly(raw, r.N), true }
+		return func(raw []byte) (iter.Seq[gate.Piece], bool) { return writeSlowly(raw, r.N), true }
 	case "pad":
-		return func(raw []byte) (iter.Seq[gate.Piece], bool) { return pad(raw, m, r.N) }
+		return func(raw []byte) (iter.Seq[gate.Piece], bool) { return padContent(raw, m, r.N) }
 	}
 	if !stream {
 		if r.Do == "fragments" {
-			return func([]byte) (iter.Seq[gate.Piece], bool) { return fragments(m, r.N), true }
+			return func([]byte) (iter.Seq[gate.Piece], bool) { return writeFragments(m, r.N), true }
 		}
 		return nil
 	}
 	switch r.Do {
 	case "bom":
 		return func(raw []byte) (iter.Seq[gate.Piece], bool) {
-			return of(gate.Piece{Bytes: append([]byte(faultrule.ByteOrderMark), raw...)}), true
+			return pieceSequence(gate.Piece{Bytes: append([]byte(faultrule.ByteOrderMark), raw...)}), true
 		}
 	case "cr-only":
 		return func(raw []byte) (iter.Seq[gate.Piece], bool) {
 			text := bytes.ReplaceAll(raw, []byte("\r\n"), []byte("\r"))
 			text = bytes.ReplaceAll(text, []byte("\n"), []byte("\r"))
-			return of(gate.Piece{Bytes: text}), !bytes.Equal(text, raw)
+			return pieceSequence(gate.Piece{Bytes: text}), !bytes.Equal(text, raw)
 		}
 	case "comments":
-		return func(raw []byte) (iter.Seq[gate.Piece], bool) { return comments(raw, r.N), true }
+		return func(raw []byte) (iter.Seq[gate.Piece], bool) { return writeComments(raw, r.N), true }
 	}
 	return nil
 }
 
-// dribble writes one byte at a time.
-func dribble(raw []byte) iter.Seq[gate.Piece] {
+// writeBytewise writes one byte at a time.
+func writeBytewise(raw []byte) iter.Seq[gate.Piece] {
 	return func(yield func(gate.Piece) bool) {
 		n := min(len(raw), maxDribble)
 		for i := range n {
@@ -92,8 +93,8 @@ func dribble(raw []byte) iter.Seq[gate.Piece] {
 	}
 }
 
-// slowly writes at the rate of a slow reader.
-func slowly(raw []byte, rate int) iter.Seq[gate.Piece] {
+// writeSlowly writes at the rate of a slow reader.
+func writeSlowly(raw []byte, rate int) iter.Seq[gate.Piece] {
 	size := max(1, rate/10)
 	after := time.Duration(float64(time.Second) * float64(size) / float64(rate))
 	return func(yield func(gate.Piece) bool) {
@@ -107,8 +108,8 @@ func slowly(raw []byte, rate int) iter.Seq[gate.Piece] {
 	}
 }
 
-// comments writes n comment lines before an event.
-func comments(raw []byte, n int) iter.Seq[gate.Piece] {
+// writeComments writes n comment lines before an event.
+func writeComments(raw []byte, n int) iter.Seq[gate.Piece] {
 	const line, at = ": flood\n", 1000
 	return func(yield func(gate.Piece) bool) {
 		for left := n; left > 0; left -= at {
@@ -120,9 +121,9 @@ func comments(raw []byte, n int) iter.Seq[gate.Piece] {
 	}
 }
 
-// pad writes white space before the content, so that the content becomes size bytes long. It allocates no memory for
-// it.
-func pad(raw []byte, m gate.Message, size int) (iter.Seq[gate.Piece], bool) {
+// padContent writes white space before the content, so that the content becomes size bytes long. It allocates no memory
+// for it.
+func padContent(raw []byte, m gate.Message, size int) (iter.Seq[gate.Piece], bool) {
 	room := size - len(m.Body)
 	head, rest := []byte(nil), raw
 	if m.Kind == transcript.Stream {
@@ -133,10 +134,10 @@ func pad(raw []byte, m gate.Message, size int) (iter.Seq[gate.Piece], bool) {
 			head, rest = raw[:at], raw[at:]
 		}
 	} else if room > 0 {
-		head, rest = frameHead(true, opcode(m), size, m.From == gate.Client), m.Body
+		head, rest = frameHead(true, opcodeOf(m), size, m.From == gate.Client), m.Body
 	}
 	if room <= 0 {
-		return of(gate.Piece{Bytes: raw}), false
+		return pieceSequence(gate.Piece{Bytes: raw}), false
 	}
 	return func(yield func(gate.Piece) bool) {
 		if !yield(gate.Piece{Bytes: head}) {
@@ -172,14 +173,14 @@ func dataAt(raw []byte) int {
 	return -1
 }
 
-// fragments writes a message in n frames; if there are more frames than bytes, some are empty.
-func fragments(m gate.Message, n int) iter.Seq[gate.Piece] {
+// writeFragments writes a message in n frames; if there are more frames than bytes, some are empty.
+func writeFragments(m gate.Message, n int) iter.Seq[gate.Piece] {
 	return func(yield func(gate.Piece) bool) {
 		for i := range n {
 			part := m.Body[len(m.Body)*i/n : len(m.Body)*(i+1)/n]
 			op := byte(0)
 			if i == 0 {
-				op = opcode(m)
+				op = opcodeOf(m)
 			}
 			frame := append(frameHead(i == n-1, op, len(part), m.From == gate.Client), part...)
 			if !yield(gate.Piece{Bytes: frame}) {
@@ -189,7 +190,7 @@ func fragments(m gate.Message, n int) iter.Seq[gate.Piece] {
 	}
 }
 
-func opcode(m gate.Message) byte {
+func opcodeOf(m gate.Message) byte {
 	if m.Binary {
 		return 2
 	}

@@ -64,7 +64,7 @@ func (c *Client) Answer(ctx context.Context, r llm.Request, emit func(llm.Part) 
 	}
 	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode != http.StatusOK {
-		return failure(res)
+		return failureReason(res)
 	}
 	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind != "text/event-stream" {
 		return fmt.Errorf("%w: its content type is %.100q, not text/event-stream", ErrBroken, res.Header.Get("Content-Type"))
@@ -116,8 +116,8 @@ type fault struct {
 	Message string `json:"message"`
 }
 
-// failure reads the API's reason for refusing.
-func failure(res *http.Response) error {
+// failureReason reads the API's reason for refusing.
+func failureReason(res *http.Response) error {
 	const most, shown = 64 << 10, 1000
 	data, _ := io.ReadAll(io.LimitReader(res.Body, most)) // a partial body is better than none
 	text := string(data)

@@ -48,7 +48,7 @@ func read(body io.Reader, emit func(llm.Part) error) error {
 		if string(bytes.TrimSpace(data)) == "[DONE]" {
 			return nil
 		}
-		ends, err := event(data, emit)
+		ends, err := emitEvent(data, emit)
 		if err != nil {
 			return err
 		}
@@ -64,8 +64,8 @@ func read(body io.Reader, emit func(llm.Part) error) error {
 	return fmt.Errorf("%w before [DONE]", ErrBroken)
 }
 
-// event emits the text of one event, and reports whether it ends the answer.
-func event(data []byte, emit func(llm.Part) error) (ends bool, err error) {
+// emitEvent emits the text of one event, and reports whether it ends the answer.
+func emitEvent(data []byte, emit func(llm.Part) error) (ends bool, err error) {
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
 		return false, fmt.Errorf("%w: %w", ErrBroken, err)
