@@ -35,7 +35,7 @@ const BadgeLabel = "parley"
 // badgeOf returns the badge of r. It is green for conformant alone: a run that excused anything is blue, one that was
 // not complete is grey, whatever the rest of the file says.
 func badgeOf(r *Results) Badge {
-	t := tally(r)
+	t := sumUpRuns(r)
 	switch {
 	case r.Verdict == verdict.NonConformant:
 		text := string(verdict.NonConformant)
@@ -46,7 +46,7 @@ func badgeOf(r *Results) Badge {
 	case r.Verdict != verdict.Conformant && r.Verdict != verdict.AsExpected, r.Exit != verdict.ExitConformant, r.Partial,
 		r.Passive, r.Selection != "", len(r.Runs) == 0:
 		return Badge{string(verdict.Incomplete), Grey}
-	case r.Verdict == verdict.AsExpected, t.expected > 0, slices.ContainsFunc(r.Runs, leniently):
+	case r.Verdict == verdict.AsExpected, t.expected > 0, slices.ContainsFunc(r.Runs, wasForgiving):
 		text := string(verdict.AsExpected)
 		if t.expected > 0 {
 			text += fmt.Sprintf(" (%s)", words.Counted(t.expected, "known failure"))
@@ -56,8 +56,8 @@ func badgeOf(r *Results) Badge {
 	return Badge{string(verdict.Conformant), Green}
 }
 
-// leniently reports whether a baseline forgave anything in a run.
-func leniently(run Run) bool {
+// wasForgiving reports whether a baseline forgave anything in a run.
+func wasForgiving(run Run) bool {
 	return slices.ContainsFunc(run.Baseline, func(row BaselineRow) bool { return verdict.Forgives(row.State) })
 }
 

@@ -58,15 +58,15 @@ func observedReason(r *Results, run *Run, clause, driver string) string {
 			continue
 		}
 		if n := slices.IndexFunc(s.Failures, func(f Failure) bool { return f.Clause == clause }); n >= 0 {
-			what = "observed " + shortened(oneLine(s.Failures[n].Observed), 100)
+			what = "observed " + shortenText(oneLine(s.Failures[n].Observed), 100)
 			break
 		}
 	}
 	return fmt.Sprintf("%s (%s; say why this is accepted)", what, r.Started.UTC().Format(time.DateOnly))
 }
 
-// shortened cuts a text to at most n characters.
-func shortened(s string, n int) string {
+// shortenText cuts a text to at most n characters.
+func shortenText(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s
 	}

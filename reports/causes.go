@@ -154,7 +154,7 @@ func causesOf(run *Run, strict bool, outcomes ...verdict.Outcome) (out []Cause) 
 		all = FindCauses(run, strict)
 	}
 	for _, c := range all {
-		if slices.Contains(outcomes, c.Outcome) && run.at(c.Example).Scenario != nil {
+		if slices.Contains(outcomes, c.Outcome) && run.failureOfExample(c.Example).Scenario != nil {
 			out = append(out, c)
 		}
 	}
@@ -172,8 +172,8 @@ func (r *Run) causeOf(f Failure) string {
 	return causes.ID(kind.Expected, kind.Observed)
 }
 
-// like returns an expectation and an observation of a kind as a scenario of the cause has them.
-func (r *Run) like(c Cause, k CauseKind) CauseKind {
+// exampleOfKind returns an expectation and an observation of a kind as a scenario of the cause has them.
+func (r *Run) exampleOfKind(c Cause, k CauseKind) CauseKind {
 	for i := range r.Scenarios {
 		if !slices.Contains(c.Scenarios, r.Scenarios[i].ID) {
 			continue
@@ -204,8 +204,8 @@ const (
 	clearly      = 0.1 // the distance to the next fault
 )
 
-// at returns the failure that an example names; with a nil scenario if there is none.
-func (r *Run) at(e CauseExample) hit {
+// failureOfExample returns the failure that an example names; with a nil scenario if there is none.
+func (r *Run) failureOfExample(e CauseExample) hit {
 	for i := range r.Scenarios {
 		s := &r.Scenarios[i]
 		if s.ID == e.Scenario && s.Driver == e.Driver && e.Failure < len(s.Failures) {
@@ -225,11 +225,11 @@ func (r *Run) UniteCauses() (ids []string) {
 		if fault == "" {
 			return ids
 		}
-		whole := func(c Cause) bool { return c.Outcome == outcome && c.likeness(fault) >= likely }
+		whole := func(c Cause) bool { return c.Outcome == outcome && c.bestLikeness(fault) >= likely }
 		first := slices.IndexFunc(r.Causes, whole)
 		for _, c := range r.Causes[first+1:] {
 			if whole(c) {
-				r.Causes[first] = r.unite(r.Causes[first], c)
+				r.Causes[first] = r.mergeExplained(r.Causes[first], c)
 			}
 		}
 		rest := slices.DeleteFunc(slices.Clone(r.Causes[first+1:]), whole)
@@ -268,8 +268,8 @@ func (r *Run) commonFault() (fault string, outcome verdict.Outcome) {
 // someJudged is how much of a fault has to be judged before it unites causes.
 const someJudged = 0.25
 
-// likeness returns how much a cause looks like a fault, from 0 to 1.
-func (c Cause) likeness(fault string) float64 {
+// bestLikeness returns how much a cause looks like a fault, from 0 to 1.
+func (c Cause) bestLikeness(fault string) float64 {
 	for _, l := range c.LooksLike {
 		if l.Fault == fault {
 			return l.Likeness
@@ -278,14 +278,14 @@ func (c Cause) likeness(fault string) float64 {
 	return 0
 }
 
-// unite returns what two causes with one fault explain.
-func (r *Run) unite(a, b Cause) Cause {
-	a.Clauses, a.Scenarios, a.Drivers = union(a.Clauses, b.Clauses), union(a.Scenarios, b.Scenarios),
-		union(a.Drivers, b.Drivers)
+// mergeExplained returns what two causes with one fault explain.
+func (r *Run) mergeExplained(a, b Cause) Cause {
+	a.Clauses, a.Scenarios, a.Drivers = sortedUnion(a.Clauses, b.Clauses), sortedUnion(a.Scenarios, b.Scenarios),
+		sortedUnion(a.Drivers, b.Drivers)
 	a.Findings += b.Findings
 	a.Kinds = slices.Concat(a.Kinds, b.Kinds)
 	a.Following, a.MoreFollowing = slices.Concat(a.Following, b.Following), a.MoreFollowing+b.MoreFollowing
-	if levelRank(r.at(b.Example).Failure.Level) < levelRank(r.at(a.Example).Failure.Level) {
+	if levelRank(r.failureOfExample(b.Example).Failure.Level) < levelRank(r.failureOfExample(a.Example).Failure.Level) {
 		a.Example = b.Example
 	}
 	return a
@@ -309,7 +309,7 @@ func (r *Run) OrderCauses() {
 		outcomes = append(outcomes, c.Outcome)
 	}
 	rank := func(c Cause) int {
-		at := r.at(c.Example)
+		at := r.failureOfExample(c.Example)
 		switch {
 		case at.Scenario != nil && strings.Contains(at.Failure.Observed, processEnded):
 			return 0
@@ -326,8 +326,8 @@ func (r *Run) OrderCauses() {
 	})
 }
 
-// union returns the values of two lists, sorted, each once.
-func union[T cmp.Ordered](a, b []T) []T {
+// sortedUnion returns the values of two lists, sorted, each once.
+func sortedUnion[T cmp.Ordered](a, b []T) []T {
 	all := slices.Concat(a, b)
 	slices.Sort(all)
 	return slices.Compact(all)

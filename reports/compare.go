@@ -70,7 +70,7 @@ func Compare(before, after *Results) *Comparison { return CompareIn(lang.English
 
 // CompareIn compares two results, by protocol and role, for readers of a language. The language changes no finding.
 func CompareIn(l lang.Lang, before, after *Results) *Comparison {
-	before, after = presentable(before), presentable(after)
+	before, after = makePresentable(before), makePresentable(after)
 	c := &Comparison{Old: sideOf(before, l), New: sideOf(after, l), lang: l,
 		SuiteChanged: before.Suite.Digest != after.Suite.Digest}
 	for i := range before.Runs {
@@ -106,7 +106,7 @@ func (r RunChanges) Empty() bool {
 
 func sideOf(r *Results, l lang.Lang) Side {
 	s := Side{Verdict: r.Verdict,
-		Suite: r.Suite.Version + " (" + shortDigest(r.Suite.Digest) + ")", When: moment(r.Started)}
+		Suite: r.Suite.Version + " (" + shortDigest(r.Suite.Digest) + ")", When: formatTime(r.Started)}
 	var names []string
 	for _, run := range r.Runs {
 		name := strings.TrimSpace(run.Target.Name + " " + run.Target.Version)
@@ -153,12 +153,12 @@ func compareRuns(old, now *Run, sameSuite bool, l lang.Lang) RunChanges {
 			if len(old.Clauses) > 0 {
 				out.Suite = append(out.Suite, Change{Clause: c.ID, Level: c.Level, Text: toldIn(c, l),
 					New: shownOutcome(c), Reason: l.Say("new")})
-			} else if failing(c.Outcome) {
-				out.Broken = append(out.Broken, broke(now, was, c, l))
+			} else if isFailing(c.Outcome) {
+				out.Broken = append(out.Broken, brokenChange(now, was, c, l))
 			}
 			continue
 		}
-		out.add(now, was, c, l)
+		out.addChange(now, was, c, l)
 	}
 	for _, c := range old.Clauses {
 		if _, gone := before[c.ID]; gone {
@@ -167,7 +167,7 @@ func compareRuns(old, now *Run, sameSuite bool, l lang.Lang) RunChanges {
 		}
 	}
 	if sameSuite {
-		out.Slower = slower(old, now)
+		out.Slower = slowerScenarios(old, now)
 	}
 	return out
 }
@@ -184,11 +184,11 @@ func unjudgedClauses(run *Run, l lang.Lang) []Clause {
 	return out
 }
 
-// add sorts the change of a clause under its kind.
-func (r *RunChanges) add(now *Run, was, is Clause, l lang.Lang) {
+// addChange sorts the change of a clause under its kind.
+func (r *RunChanges) addChange(now *Run, was, is Clause, l lang.Lang) {
 	if was.Level != is.Level || was.Text != is.Text || was.Excluded != is.Excluded {
 		r.Suite = append(r.Suite, Change{Clause: is.ID, Level: is.Level, Text: toldIn(is, l), Old: shownOutcome(was),
-			New: shownOutcome(is), Reason: reworded(was, is, l)})
+			New: shownOutcome(is), Reason: describeRewording(was, is, l)})
 	}
 	if was.Excluded || is.Excluded || was.OtherRole || is.OtherRole {
 		return
@@ -196,13 +196,13 @@ func (r *RunChanges) add(now *Run, was, is Clause, l lang.Lang) {
 	c := Change{Clause: is.ID, Level: is.Level, Text: toldIn(is, l), Old: was.Outcome, New: is.Outcome,
 		Reason: l.Of(is.Reason)}
 	switch {
-	case failing(is.Outcome) && (!failing(was.Outcome) || len(newlyBroken(was, is)) > 0):
-		r.Broken = append(r.Broken, broke(now, was, is, l))
+	case isFailing(is.Outcome) && (!isFailing(was.Outcome) || len(newlyBroken(was, is)) > 0):
+		r.Broken = append(r.Broken, brokenChange(now, was, is, l))
 	case is.Outcome == verdict.Warned && was.Outcome == verdict.Passed:
-		r.Broken = append(r.Broken, broke(now, was, is, l))
-	case (failing(was.Outcome) || was.Outcome == verdict.Warned) && settled(is.Outcome):
+		r.Broken = append(r.Broken, brokenChange(now, was, is, l))
+	case (isFailing(was.Outcome) || was.Outcome == verdict.Warned) && isKept(is.Outcome):
 		r.Fixed = append(r.Fixed, c)
-	case judged(was.Outcome) && !judged(is.Outcome):
+	case isJudged(was.Outcome) && !isJudged(is.Outcome):
 		c.Regression = is.Level.Binding() && is.Outcome != verdict.NotApplicable
 		if is.Level == verdict.May || is.Level == verdict.Info {
 			r.Unbound = append(r.Unbound, c)
@@ -212,11 +212,11 @@ func (r *RunChanges) add(now *Run, was, is Clause, l lang.Lang) {
 	}
 }
 
-// broke is the change of a clause that broke.
-func broke(now *Run, was, is Clause, l lang.Lang) Change {
+// brokenChange is the change of a clause that broke.
+func brokenChange(now *Run, was, is Clause, l lang.Lang) Change {
 	c := Change{Clause: is.ID, Level: is.Level, Text: toldIn(is, l), Old: was.Outcome, New: is.Outcome,
 		Reason: l.Of(is.Reason), Regression: is.Outcome == verdict.Failed}
-	if failing(was.Outcome) {
+	if isFailing(was.Outcome) {
 		c.Drivers = newlyBroken(was, is)
 	}
 	for i := range now.Scenarios {
@@ -234,14 +234,14 @@ func broke(now *Run, was, is Clause, l lang.Lang) Change {
 // newlyBroken returns the drivers over which a clause fails now and passed before.
 func newlyBroken(was, is Clause) (out []string) {
 	for _, d := range sortedKeys(is.ByDriver) {
-		if failing(is.ByDriver[d]) && settled(was.ByDriver[d]) {
+		if isFailing(is.ByDriver[d]) && isKept(was.ByDriver[d]) {
 			out = append(out, d)
 		}
 	}
 	return out
 }
 
-func reworded(was, is Clause, l lang.Lang) string {
+func describeRewording(was, is Clause, l lang.Lang) string {
 	switch {
 	case was.Excluded != is.Excluded && is.Excluded:
 		return l.Say("excluded now")
@@ -261,17 +261,17 @@ func toldIn(c Clause, l lang.Lang) string {
 	return c.Text
 }
 
-// failing reports whether an outcome says that a binding clause is broken, excused or not.
-func failing(o verdict.Outcome) bool { return o == verdict.Failed || o == verdict.ExpectedFail }
+// isFailing reports whether an outcome says that a binding clause is broken, excused or not.
+func isFailing(o verdict.Outcome) bool { return o == verdict.Failed || o == verdict.ExpectedFail }
 
-// settled reports whether an outcome says that a clause holds.
-func settled(o verdict.Outcome) bool { return o == verdict.Passed || o == verdict.UnexpectedPass }
+// isKept reports whether an outcome says that a clause holds.
+func isKept(o verdict.Outcome) bool { return o == verdict.Passed || o == verdict.UnexpectedPass }
 
-// judged reports whether an outcome says anything about the target.
-func judged(o verdict.Outcome) bool { return failing(o) || settled(o) || o == verdict.Warned }
+// isJudged reports whether an outcome says anything about the target.
+func isJudged(o verdict.Outcome) bool { return isFailing(o) || isKept(o) || o == verdict.Warned }
 
-// slower returns the scenarios that take longer, the worst first.
-func slower(old, now *Run) (out []Slowdown) {
+// slowerScenarios returns the scenarios that take longer, the worst first.
+func slowerScenarios(old, now *Run) (out []Slowdown) {
 	type key struct{ id, name, driver string }
 	before := map[key]Scenario{}
 	for _, s := range old.Scenarios {

@@ -43,7 +43,9 @@ func (c Change) How(l lang.Lang) string {
 }
 
 // How says in a language how much longer a scenario takes.
-func (s Slowdown) How(l lang.Lang) string { return duration(s.Old, l) + " → " + duration(s.New, l) }
+func (s Slowdown) How(l lang.Lang) string {
+	return formatDuration(s.Old, l) + " → " + formatDuration(s.New, l)
+}
 
 // Answer sums a comparison up on one line.
 func (c *Comparison) Answer() string {
@@ -77,31 +79,31 @@ func WriteComparisonText(w io.Writer, c *Comparison, width int, colour bool) err
 		name string
 		s    Side
 	}{{c.lang.Say("old"), c.Old}, {c.lang.Say("new"), c.New}} {
-		p.hang(pad(side.name, 5), dim, side.s.text(c.lang), "")
+		p.printHung(pad(side.name, 5), dim, side.s.describeSide(c.lang), "")
 	}
 	if text := c.Narrowed(); text != "" {
 		p.WriteByte('\n')
-		p.hang("", "", text, yellow)
+		p.printHung("", "", text, yellow)
 	}
 	for _, run := range c.Runs {
 		if run.Empty() {
 			continue
 		}
-		p.heading("", "%s", run.Name)
+		p.printHeading("", "%s", run.Name)
 		for _, part := range run.Parts() {
-			p.heading(partColour(part.Title), "%s: %s", c.lang.Say(part.Title), c.lang.Count(len(part.Changes), "clause"))
+			p.printHeading(partColour(part.Title), "%s: %s", c.lang.Say(part.Title), c.lang.Count(len(part.Changes), "clause"))
 			for _, g := range part.Groups(c.lang) {
-				p.changes(g)
+				p.printChanges(g)
 			}
 		}
 		if len(run.Unbound) > 0 {
-			p.heading(dim, "Not tested now, and never a failure: %s", c.lang.Count(len(run.Unbound), "clause"))
-			p.hang("  ", "", changeGroup{Changes: run.Unbound}.IDs(), dim)
+			p.printHeading(dim, "Not tested now, and never a failure: %s", c.lang.Count(len(run.Unbound), "clause"))
+			p.printHung("  ", "", changeGroup{Changes: run.Unbound}.IDs(), dim)
 		}
 		if len(run.Slower) > 0 {
-			p.heading(yellow, "Slower: %s", c.lang.Count(len(run.Slower), "scenario"))
+			p.printHeading(yellow, "Slower: %s", c.lang.Count(len(run.Slower), "scenario"))
 			for _, s := range run.Slower {
-				p.hang("  "+pad(s.Scenario, 12)+" ", bold, s.Name+" ("+s.Driver+"): "+s.How(c.lang), "")
+				p.printHung("  "+pad(s.Scenario, 12)+" ", bold, s.Name+" ("+s.Driver+"): "+s.How(c.lang), "")
 			}
 		}
 	}
@@ -110,29 +112,29 @@ func WriteComparisonText(w io.Writer, c *Comparison, width int, colour bool) err
 	if c.Regressions() > 0 {
 		tint = red
 	}
-	p.hang("", "", c.Answer(), strong(tint))
+	p.printHung("", "", c.Answer(), strong(tint))
 	_, err := w.Write(p.Bytes())
 	return err
 }
 
-// changes writes a group of changes: one clause with what it says, or several by their ids.
-func (p *printer) changes(g changeGroup) {
+// printChanges writes a group of changes: one clause with what it says, or several by their ids.
+func (p *printer) printChanges(g changeGroup) {
 	if x := g.First(); len(g.Changes) == 1 {
-		p.hang("  "+pad(x.Clause+" "+string(x.Level), 16)+" ", bold, g.How, "")
-		p.hang("    ", "", x.Text, dim)
+		p.printHung("  "+pad(x.Clause+" "+string(x.Level), 16)+" ", bold, g.How, "")
+		p.printHung("    ", "", x.Text, dim)
 	} else {
-		p.hang("  ", "", p.lang.Say("%s: %s", p.lang.Count(len(g.Changes), "clause"), g.How), bold)
-		p.hang("    ", "", g.IDs(), "")
+		p.printHung("  ", "", p.lang.Say("%s: %s", p.lang.Count(len(g.Changes), "clause"), g.How), bold)
+		p.printHung("    ", "", g.IDs(), "")
 	}
 	if g.First().Reason != "" {
-		p.hang("    ", "", g.First().Reason, "")
+		p.printHung("    ", "", g.First().Reason, "")
 	}
 	if g.First().Again != "" {
-		p.command("again", g.First().Again)
+		p.printCommand("again", g.First().Again)
 	}
 }
 
-func (s Side) text(l lang.Lang) string {
+func (s Side) describeSide(l lang.Lang) string {
 	parts := []string{s.Targets, l.Say(string(s.Verdict)), s.When, l.Say("suite") + " " + s.Suite}
 	if s.Note != "" {
 		parts = append(parts, s.Note)
@@ -160,15 +162,15 @@ func WriteComparisonMarkdown(w io.Writer, c *Comparison) error {
 	if c.Regressions() > 0 {
 		mark = "✗"
 	}
-	m.line("%s\n## %s Parley: %s\n", MarkdownMark, mark, md(c.Answer()))
-	m.line("- %s", md(l.Say("%s: %s", l.Say("old"), c.Old.text(l))))
-	m.line("- %s\n", md(l.Say("%s: %s", l.Say("new"), c.New.text(l))))
+	m.line("%s\n## %s Parley: %s\n", MarkdownMark, mark, escapeMD(c.Answer()))
+	m.line("- %s", escapeMD(l.Say("%s: %s", l.Say("old"), c.Old.describeSide(l))))
+	m.line("- %s\n", escapeMD(l.Say("%s: %s", l.Say("new"), c.New.describeSide(l))))
 	if text := c.Narrowed(); text != "" {
-		m.line("%s\n", md(text))
+		m.line("%s\n", escapeMD(text))
 	}
 	for _, run := range c.Runs {
 		for _, part := range run.Parts() {
-			m.line("### %s\n", md(l.Say("%s: %s", run.Name, strings.ToLower(l.Say(part.Title)))))
+			m.line("### %s\n", escapeMD(l.Say("%s: %s", run.Name, strings.ToLower(l.Say(part.Title)))))
 			m.line("| %s | %s | %s | |\n|---|---|---|---|", l.Say("clause"), l.Say("requirement"), l.Say("change"))
 			left := len(part.Changes)
 			for i, g := range part.Groups(l) {
@@ -177,15 +179,16 @@ func WriteComparisonMarkdown(w io.Writer, c *Comparison) error {
 					break
 				}
 				left -= len(g.Changes)
-				m.line("| %s | %s | %s | %s |", md(g.IDs()), md(g.Text()), md(g.How), md(shortened(g.First().Reason, 300)))
+				m.line("| %s | %s | %s | %s |", escapeMD(g.IDs()), escapeMD(g.Text()), escapeMD(g.How),
+					escapeMD(shortenText(g.First().Reason, 300)))
 			}
 			m.line("")
 		}
 		if len(run.Slower) > 0 {
-			m.line("### %s\n", md(l.Say("%s: %s", run.Name, l.Say("slower"))))
+			m.line("### %s\n", escapeMD(l.Say("%s: %s", run.Name, l.Say("slower"))))
 			m.line("| %s | %s | %s |\n|---|---|---|", l.Say("scenario"), l.Say("driver"), l.Say("time"))
 			for _, s := range run.Slower {
-				m.line("| %s %s | %s | %s |", md(s.Scenario), md(s.Name), md(s.Driver), s.How(l))
+				m.line("| %s %s | %s | %s |", escapeMD(s.Scenario), escapeMD(s.Name), escapeMD(s.Driver), s.How(l))
 			}
 			m.line("")
 		}

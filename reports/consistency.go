@@ -9,15 +9,15 @@ import (
 	"parley/internal/words"
 )
 
-// consistent returns an error if parts of results contradict each other, as after an edit by hand. It cannot find an
-// edit that changes every part alike.
-func consistent(r *Results) error {
+// checkConsistency returns an error if parts of results contradict each other, as after an edit by hand. It cannot find
+// an edit that changes every part alike.
+func checkConsistency(r *Results) error {
 	for i := range r.Runs {
 		run := &r.Runs[i]
-		if err := consistentRun(run); err != nil {
+		if err := checkRunConsistency(run); err != nil {
 			return fmt.Errorf("the results contradict themselves, as if they were altered: %s: %w", runName(run), err)
 		}
-		if better(r.Verdict, run.Verdict) {
+		if isBetterVerdict(r.Verdict, run.Verdict) {
 			return fmt.Errorf("the results contradict themselves, as if they were altered: the verdict is %s, and that of %s "+
 				"is %s", r.Verdict, runName(run), run.Verdict)
 		}
@@ -27,7 +27,7 @@ func consistent(r *Results) error {
 	case verdict.ExitConformant:
 		wrong = r.Verdict == verdict.NonConformant
 	case verdict.ExitNonConformant:
-		wrong = r.Verdict != verdict.NonConformant && len(r.Load.exceeded()) == 0
+		wrong = r.Verdict != verdict.NonConformant && len(r.Load.exceededThresholds()) == 0
 	case verdict.ExitIncomplete:
 		wrong = r.Verdict != verdict.Incomplete
 	}
@@ -38,8 +38,8 @@ func consistent(r *Results) error {
 	return nil
 }
 
-// better reports whether a is a better verdict than b.
-func better(a, b verdict.Verdict) bool {
+// isBetterVerdict reports whether a is a better verdict than b.
+func isBetterVerdict(a, b verdict.Verdict) bool {
 	order := []verdict.Verdict{verdict.NonConformant, verdict.Incomplete, verdict.AsExpected, verdict.Conformant}
 	return slices.Index(order, a) > slices.Index(order, b)
 }
@@ -84,7 +84,7 @@ func listedClauses(run *Run) map[verdict.Outcome]int {
 	return listed
 }
 
-func consistentRun(run *Run) error {
+func checkRunConsistency(run *Run) error {
 	listed := listedClauses(run)
 	if err := sameCount("clause", run.Totals.Clauses, listed); err != nil {
 		return err
@@ -93,7 +93,7 @@ func consistentRun(run *Run) error {
 	switch {
 	case run.Verdict != verdict.NonConformant && bad > 0:
 		return fmt.Errorf("it is %s, and %s failed", run.Verdict, words.Counted(bad, "clause"))
-	case run.Verdict == verdict.Conformant && (listed[verdict.ExpectedFail] > 0 || leniently(*run)):
+	case run.Verdict == verdict.Conformant && (listed[verdict.ExpectedFail] > 0 || wasForgiving(*run)):
 		return fmt.Errorf("it is conformant, and a baseline excused %s",
 			words.Counted(listed[verdict.ExpectedFail], "clause"))
 	}

@@ -45,10 +45,10 @@ func WriteConsole(w io.Writer, r *Results, o ConsoleOptions) error {
 	if whole {
 		o.Width = 100
 	}
-	r = localized(r, o.Lang)
+	r = makeLocalized(r, o.Lang)
 	c := &console{printer: printer{width: max(60, o.Width), paint: paint(o.Color), lang: o.Lang, whole: whole}, opts: o}
-	if len(r.Runs) == 1 && unjudged(&r.Runs[0]) && !o.Verbose {
-		c.absent(r, &r.Runs[0])
+	if len(r.Runs) == 1 && isUnjudged(&r.Runs[0]) && !o.Verbose {
+		c.writeUnjudged(r, &r.Runs[0])
 		_, err := w.Write(c.Bytes())
 		return err
 	}
@@ -58,21 +58,21 @@ func WriteConsole(w io.Writer, r *Results, o ConsoleOptions) error {
 		}
 	}
 	if !o.Quiet {
-		c.hang(r.Suite.program()+" ", bold, aboutRun(r, c.lang), dim)
+		c.printHung(r.Suite.program()+" ", bold, aboutRun(r, c.lang), dim)
 	}
 	for i := range r.Runs {
-		c.run(r, &r.Runs[i])
+		c.writeRun(r, &r.Runs[i])
 	}
-	c.load(r.Load)
-	c.verdict(r)
+	c.writeLoad(r.Load)
+	c.writeVerdict(r)
 	_, err := w.Write(c.Bytes())
 	return err
 }
 
 // aboutRun returns the first line: which suite ran, when, for how long, and with which settings.
 func aboutRun(r *Results, l lang.Lang) string {
-	parts := []string{r.Suite.Version + " (" + shortDigest(r.Suite.Digest) + ")", moment(r.Started),
-		duration(r.Duration, l)}
+	parts := []string{r.Suite.Version + " (" + shortDigest(r.Suite.Digest) + ")", formatTime(r.Started),
+		formatDuration(r.Duration, l)}
 	if r.Seed != 0 {
 		parts = append(parts, l.Say("seed %d", r.Seed))
 	}
@@ -88,70 +88,70 @@ func aboutRun(r *Results, l lang.Lang) string {
 	return strings.Join(parts, " · ")
 }
 
-// troubled reports whether something besides what was not tested keeps a run from being conformant.
-func troubled(run *Run, strict bool) bool {
+// hasTrouble reports whether something besides what was not tested keeps a run from being conformant.
+func hasTrouble(run *Run, strict bool) bool {
 	return run.Environment != "" || len(findingsOf(run, strict).Failed) > 0 || len(troubledRows(run.Baseline)) > 0 ||
 		slices.ContainsFunc(run.Scenarios, func(s Scenario) bool { return s.Outcome == verdict.HarnessError })
 }
 
-func (c *console) run(r *Results, run *Run) {
-	if c.opts.Quiet && !troubled(run, r.Strict) {
+func (c *console) writeRun(r *Results, run *Run) {
+	if c.opts.Quiet && !hasTrouble(run, r.Strict) {
 		return
 	}
-	c.title(run)
+	c.writeTitle(run)
 	if run.Environment != "" {
-		c.heading(magenta, "The target could not be judged")
-		c.hang("  ", "", run.Environment, "")
+		c.printHeading(magenta, "The target could not be judged")
+		c.printHung("  ", "", run.Environment, "")
 	}
 	found := findingsOf(run, r.Strict)
 	if c.opts.Quiet {
-		c.causes(r, run)
+		c.writeCauses(r, run)
 		c.brokenScenarios(run)
 		if len(troubledRows(run.Baseline)) > 0 {
-			c.baseline(r, run)
+			c.writeBaseline(r, run)
 		}
 		return
 	}
 	brief := len(found.Failed) > 0 && !c.opts.Verbose
-	if !unjudged(run) {
-		c.tables(run, brief)
+	if !isUnjudged(run) {
+		c.writeTables(run, brief)
 	}
-	c.causes(r, run)
+	c.writeCauses(r, run)
 	if c.opts.Verbose {
-		c.findings(run, "Every failure", red, found.Failed)
-		c.findings(run, "Every warning", yellow, found.Warned)
+		c.writeFindings(run, "Every failure", red, found.Failed)
+		c.writeFindings(run, "Every warning", yellow, found.Warned)
 	}
 	c.brokenScenarios(run)
-	c.baseline(r, run)
-	c.reasons("Not tested", yellow, "clause", bindingOf(run, c.lang), reasonsFor(run, verdict.NotTested), brief)
-	c.reasons("Not tested, but other scenarios judged their clauses", yellow, "scenario", "", leftOut(run), brief)
-	c.expected(found.Expected)
+	c.writeBaseline(r, run)
+	c.writeReasons("Not tested", yellow, "clause", bindingOf(run, c.lang), reasonsFor(run, verdict.NotTested), brief)
+	c.writeReasons("Not tested, but other scenarios judged their clauses", yellow, "scenario", "", leftOut(run), brief)
+	c.writeExpected(found.Expected)
 	if c.opts.Verbose {
-		c.findings(run, "Observations, which do not affect the verdict", cyan, found.Observed)
-		c.reasons("Not applicable", dim, "clause", "", reasonsFor(run, verdict.NotApplicable), false)
+		c.writeFindings(run, "Observations, which do not affect the verdict", cyan, found.Observed)
+		c.writeReasons("Not applicable", dim, "clause", "", reasonsFor(run, verdict.NotApplicable), false)
 	}
-	c.notes(run, brief)
-	c.stderr(run)
+	c.writeNotes(run, brief)
+	c.writeStderr(run)
 }
 
-// unjudged reports whether the target could not be judged at all, so that tables would add nothing.
-func unjudged(run *Run) bool {
+// isUnjudged reports whether the target could not be judged at all, so that tables would add nothing.
+func isUnjudged(run *Run) bool {
 	n := run.Totals.Clauses.ByOutcome
 	return run.Environment != "" &&
 		n[verdict.EnvError]+n[verdict.NotTested]+n[verdict.NotApplicable] == run.Totals.Clauses.Total
 }
 
-// title names the run, underlined, to separate several in one report.
-func (c *console) title(run *Run) {
+// writeTitle names the run, underlined, to separate several in one report.
+func (c *console) writeTitle(run *Run) {
 	name := runName(run)
-	c.heading("", "%s", name)
-	c.hang("", "", strings.Repeat("─", min(columns(name), c.width)), dim)
+	c.printHeading("", "%s", name)
+	c.printHung("", "", strings.Repeat("─", min(columnWidth(name), c.width)), dim)
 	about := []string{run.Target.Name}
 	if run.Target.URL != "" {
 		about = append(about, run.Target.URL)
 	}
 	if run.Target.Insecure {
-		about = append(about, unchecked(c.lang))
+		about = append(about, uncheckedNote(c.lang))
 	}
 	if len(run.Target.Drivers) > 0 {
 		about = append(about, driversText(run.Target.Drivers, c.lang))
@@ -159,7 +159,7 @@ func (c *console) title(run *Run) {
 	if run.Target.Profile != "" {
 		about = append(about, run.Target.Profile)
 	}
-	c.hang("", "", strings.Join(about, " · "), "")
+	c.printHung("", "", strings.Join(about, " · "), "")
 }
 
 // driversText names drivers.
@@ -169,32 +169,33 @@ func driversText(drivers []string, l lang.Lang) string {
 
 func runName(run *Run) string { return run.Protocol + " " + run.Role }
 
-// verdict writes the last line, preceded by one line for each run if there are several.
-func (c *console) verdict(r *Results) {
+// writeVerdict writes the last line, preceded by one line for each run if there are several.
+func (c *console) writeVerdict(r *Results) {
 	if c.Len() > 0 {
 		c.WriteByte('\n')
 	}
 	if len(r.Runs) > 1 {
 		for i := range r.Runs {
 			run := &r.Runs[i]
-			c.hang(pad(c.lang.Say(string(run.Verdict)), 16), verdictColour(run.Verdict), runName(run)+" · "+run.Target.Name, "")
+			c.printHung(pad(c.lang.Say(string(run.Verdict)), 16), verdictColour(run.Verdict),
+				runName(run)+" · "+run.Target.Name, "")
 		}
 	}
 	c.lastLine(r)
 }
 
 func (c *console) lastLine(r *Results) {
-	text := strings.Join(grounds(r, c.lang), c.lang.Say("; ")) + c.lang.Say(" · exit %d", r.Exit)
+	text := strings.Join(verdictGrounds(r, c.lang), c.lang.Say("; ")) + c.lang.Say(" · exit %d", r.Exit)
 	if r.Verdict == verdict.Incomplete && r.Exit == verdict.ExitConformant && !r.Passive {
 		text += c.lang.Say(", as incomplete runs are allowed")
 	}
-	if r.Exit == verdict.ExitIncomplete && !r.Passive && tally(r).expected > 0 { // a baseline does not excuse that
+	if r.Exit == verdict.ExitIncomplete && !r.Passive && sumUpRuns(r).expected > 0 { // a baseline does not excuse that
 		text += c.lang.Say(" (--allow-incomplete accepts this)")
 	}
 	if c.opts.Dir != "" {
 		text += c.lang.Say(" · results in %s", c.opts.Dir)
 	}
-	c.hang(strings.ToUpper(c.lang.Say(string(r.Verdict)))+"  ", strong(verdictColour(r.Verdict)), text, "")
+	c.printHung(strings.ToUpper(c.lang.Say(string(r.Verdict)))+"  ", strong(verdictColour(r.Verdict)), text, "")
 }
 
 func verdictColour(v verdict.Verdict) colour {
@@ -213,32 +214,33 @@ func verdictColour(v verdict.Verdict) colour {
 // absentLines is how many lines a target takes that is not there.
 const absentLines = 5
 
-// absent writes the whole report of a target that could not be judged: what was to be judged, the reason, the last
-// words of its process, and the verdict. The reason is not shortened: it is broken into lines as far as there are any.
-func (c *console) absent(r *Results, run *Run) {
-	reason, last := parted(run)
+// writeUnjudged writes the whole report of a target that could not be judged: what was to be judged, the reason, the
+// last words of its process, and the verdict. The reason is not shortened: it is broken into lines as far as there are
+// any.
+func (c *console) writeUnjudged(r *Results, run *Run) {
+	reason, last := splitReason(run)
 	about := aboutTarget(run, c.lang)
-	c.line("%s%s", c.paint.text(bold, r.Suite.program()+" "), c.paint.text(dim, aboutRun(r, c.lang)))
-	c.line("%s · %s", c.paint.text(bold, runName(run)), about)
+	c.line("%s%s", c.paint.inColour(bold, r.Suite.program()+" "), c.paint.inColour(dim, aboutRun(r, c.lang)))
+	c.line("%s · %s", c.paint.inColour(bold, runName(run)), about)
 	left := absentLines - 3
 	if last != "" {
 		left--
 	}
-	if len(c.fit(reason, 2)) <= left {
-		c.hang("  ", "", reason, "")
+	if len(c.fitText(reason, 2)) <= left {
+		c.printHung("  ", "", reason, "")
 	} else {
 		c.line("  %s", strings.Join(strings.Fields(reason), " "))
 	}
 	if last != "" {
-		c.line("  %s %s", c.paint.text(dim, "stderr"), c.oneLine(last, 9))
+		c.line("  %s %s", c.paint.inColour(dim, "stderr"), c.oneLine(last, 9))
 	}
 	c.width = 0
 	c.lastLine(r)
 }
 
-// parted returns the reason why a target could not be judged without the output that it quotes, and the last lines of
-// the target's stderr.
-func parted(run *Run) (reason, last string) {
+// splitReason returns the reason why a target could not be judged without the output that it quotes, and the last lines
+// of the target's stderr.
+func splitReason(run *Run) (reason, last string) {
 	reason, quoted, _ := strings.Cut(run.Environment, "\nstderr:\n")
 	reason, out, _ := strings.Cut(reason, "\nstdout:\n")
 	if quoted, _, _ = strings.Cut(quoted, "\nstdout:\n"); quoted == "" {
@@ -261,7 +263,7 @@ func aboutTarget(run *Run, l lang.Lang) string {
 		parts = append(parts, run.Target.URL)
 	}
 	if run.Target.Insecure {
-		parts = append(parts, unchecked(l))
+		parts = append(parts, uncheckedNote(l))
 	}
 	if len(run.Target.Drivers) > 0 {
 		parts = append(parts, driversText(run.Target.Drivers, l))

@@ -34,9 +34,9 @@ type causeGroup struct {
 	bare   []finding
 }
 
-// causes writes what was found, grouped by cause. A brief report shows the first causes within a number of lines; a
-// verbose one shows all of them, and then every failure.
-func (c *console) causes(r *Results, run *Run) {
+// writeCauses writes what was found, grouped by cause. A brief report shows the first causes within a number of lines;
+// a verbose one shows all of them, and then every failure.
+func (c *console) writeCauses(r *Results, run *Run) {
 	found := findingsOf(run, r.Strict)
 	groups := []causeGroup{
 		c.causeGroup("Failures", red, found.Failed, causesOf(run, r.Strict, verdict.Failed)),
@@ -50,18 +50,18 @@ func (c *console) causes(r *Results, run *Run) {
 		if len(g.causes)+len(g.bare) == 0 {
 			continue
 		}
-		c.heading(g.tint, "%s: %s", g.title, g.told)
+		c.printHeading(g.tint, "%s: %s", g.title, g.told)
 		lines -= 2
 		if n := besideFailed(run); n > 0 && g.tint == red {
 			text := c.lang.Say("Failed by their own clauses: %s. In the traffic of %s a clause was found broken, too: that "+
 				"fails the clause, and no scenario.", c.lang.Count(run.Totals.Scenarios.ByOutcome[verdict.Failed], "scenario"),
 				c.lang.Count(n, "other scenario"))
-			lines -= len(c.fit(text, 2))
-			c.hang("  ", "", text, dim)
+			lines -= len(c.fitText(text, 2))
+			c.printHung("  ", "", text, dim)
 		}
 		n := c.causeList(run, g, &shown, &lines)
 		if rest := len(g.causes) - n; rest > 0 {
-			c.hang("  ", "", c.lang.Say("and %s: %s", c.lang.Count(rest, "more cause"), c.where()), dim)
+			c.printHung("  ", "", c.lang.Say("and %s: %s", c.lang.Count(rest, "more cause"), c.whereRest()), dim)
 		}
 		c.bareFindings(g)
 	}
@@ -88,15 +88,15 @@ func (c *console) causeGroup(title string, tint colour, clauses []finding, list 
 			g.bare = append(g.bare, f)
 		}
 	}
-	g.told = c.lang.Say("%s, found %s", c.lang.Count(len(clauses), "clause"), times(hits, c.lang))
+	g.told = c.lang.Say("%s, found %s", c.lang.Count(len(clauses), "clause"), timesText(hits, c.lang))
 	if len(list) > 0 {
 		g.told += c.lang.Say(", from %s", c.lang.Count(len(list), "cause"))
 	}
 	return g
 }
 
-// where says where the causes are that are not shown.
-func (c *console) where() string {
+// whereRest says where the causes are that are not shown.
+func (c *console) whereRest() string {
 	if c.opts.Dir == "" {
 		return c.lang.Say("run it with --verbose")
 	}
@@ -111,7 +111,7 @@ func (c *console) causeList(run *Run, g causeGroup, shown, lines *int) int {
 		list = list[:min(len(list), *shown)]
 		*shown -= len(list)
 	}
-	short, full := c.render(run, list, g.tint, false), c.render(run, list, g.tint, true)
+	short, full := c.renderCauses(run, list, g.tint, false), c.renderCauses(run, list, g.tint, true)
 	need := 1 // where the rest is
 	for _, text := range short {
 		need += strings.Count(text, "\n")
@@ -137,33 +137,33 @@ func (c *console) causeList(run *Run, g causeGroup, shown, lines *int) int {
 	return len(list)
 }
 
-// render returns each cause as lines of text.
-func (c *console) render(run *Run, list []Cause, tint colour, full bool) []string {
+// renderCauses returns each cause as lines of text.
+func (c *console) renderCauses(run *Run, list []Cause, tint colour, full bool) []string {
 	var out []string
 	for i, cause := range list {
 		p := printer{width: c.width, paint: c.paint, lang: c.lang, whole: c.whole}
 		if full {
 			p.WriteByte('\n')
 		}
-		p.cause(run, i+1, cause, tint, full, c.opts)
+		p.printCause(run, i+1, cause, tint, full, c.opts)
 		out = append(out, p.String())
 	}
 	return out
 }
 
-// cause writes one cause.
-func (p *printer) cause(run *Run, n int, cause Cause, tint colour, full bool, o ConsoleOptions) {
-	f := run.at(cause.Example).Failure
+// printCause writes one cause.
+func (p *printer) printCause(run *Run, n int, cause Cause, tint colour, full bool, o ConsoleOptions) {
+	f := run.failureOfExample(cause.Example).Failure
 	label := fmt.Sprintf("%d  ", n)
-	p.hang(label, strong(tint), p.oneLine(causeTitle(run, cause, f, p.lang), columns(label)), "")
+	p.printHung(label, strong(tint), p.oneLine(causeTitle(run, cause, f, p.lang), columnWidth(label)), "")
 	show := inShort
 	if full {
 		clause := clauseOf(run, f)
-		clause.Text = p.few(clause.Text, 2, columns(clause.ID+string(clause.Level)+clause.Section)+5)
+		clause.Text = p.firstLines(clause.Text, 2, columnWidth(clause.ID+string(clause.Level)+clause.Section)+5)
 		p.clauseLine(clause, tint)
 		show = inFull
 	}
-	p.view(viewOfCause(run, &cause, p.lang), show, o.Dir)
+	p.printView(viewOfCause(run, &cause, p.lang), show, o.Dir)
 }
 
 // causeTitle says what a cause explains: clauses, the one of the example first and then the most binding ones, and
@@ -181,7 +181,7 @@ func causeTitle(run *Run, c Cause, f Failure, l lang.Lang) string {
 		title += l.Say(" over %s", strings.Join(c.Drivers, ", "))
 	}
 	if c.Findings > len(c.Scenarios) {
-		title += l.Say(", found %s", times(c.Findings, l))
+		title += l.Say(", found %s", timesText(c.Findings, l))
 	}
 	return title
 }
@@ -203,12 +203,12 @@ func clauseOf(run *Run, f Failure) Clause {
 func (c *console) bareFindings(g causeGroup) {
 	for i, f := range g.bare {
 		if i == shownPerClause && !c.opts.Verbose {
-			c.hang("  ", "", c.lang.Say("and %s: %s", c.lang.Count(len(g.bare)-i, "more clause"), c.where()), dim)
+			c.printHung("  ", "", c.lang.Say("and %s: %s", c.lang.Count(len(g.bare)-i, "more clause"), c.whereRest()), dim)
 			return
 		}
 		c.WriteByte('\n')
 		c.clauseLine(f.Clause, g.tint)
-		c.field("reason", dim, c.lang.Of(f.Clause.Reason))
+		c.printField("reason", dim, c.lang.Of(f.Clause.Reason))
 	}
 }
 
@@ -224,17 +224,17 @@ func (p *printer) oneLine(text string, indent int) string {
 	return shorten(text, max(20, p.width-indent))
 }
 
-// few shortens a text to a number of lines behind an indent; 0 is all.
-func (p *printer) few(text string, most, indent int) string {
-	lines := p.fit(text, indent)
+// firstLines shortens a text to a number of lines behind an indent; 0 is all.
+func (p *printer) firstLines(text string, most, indent int) string {
+	lines := p.fitText(text, indent)
 	if most == 0 || len(lines) <= most {
 		return text
 	}
 	return strings.Join(lines[:most-1], "\n") + "\n" + shorten(lines[most-1]+" "+lines[most], max(20, p.width-indent))
 }
 
-// head returns the first lines of a text; 0 is all.
-func head(text string, most int) string {
+// cutToLines returns the first lines of a text; 0 is all.
+func cutToLines(text string, most int) string {
 	lines := strings.Split(strings.Trim(text, "\n"), "\n")
 	if most == 0 || len(lines) <= most {
 		return text

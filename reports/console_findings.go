@@ -10,8 +10,8 @@ import (
 	"parley/reports/lang"
 )
 
-// findings writes the clauses of a list with their evidence: of each cause its first examples.
-func (c *console) findings(run *Run, title string, tint colour, list []finding) {
+// writeFindings writes the clauses of a list with their evidence: of each cause its first examples.
+func (c *console) writeFindings(run *Run, title string, tint colour, list []finding) {
 	if len(list) == 0 {
 		return
 	}
@@ -19,38 +19,38 @@ func (c *console) findings(run *Run, title string, tint colour, list []finding) 
 	for _, f := range list {
 		hits += timesFound(f.Hits)
 	}
-	c.heading(tint, "%s: %s, found %s", c.lang.Say(title), c.lang.Count(len(list), "clause"), times(hits, c.lang))
+	c.printHeading(tint, "%s: %s, found %s", c.lang.Say(title), c.lang.Count(len(list), "clause"), timesText(hits, c.lang))
 	shown := map[string]int{}
 	for _, f := range list {
-		c.finding(run, f, tint, shown)
+		c.writeFinding(run, f, tint, shown)
 	}
 }
 
 // shownPerCause is how many examples of a cause a verbose report has: the others say the same.
 const shownPerCause = 3
 
-// finding writes a clause with those of its failures whose causes have not been shown often enough.
-func (c *console) finding(run *Run, f finding, tint colour, shown map[string]int) {
+// writeFinding writes a clause with those of its failures whose causes have not been shown often enough.
+func (c *console) writeFinding(run *Run, f finding, tint colour, shown map[string]int) {
 	c.WriteByte('\n')
 	c.clauseLine(f.Clause, tint)
 	if len(f.Hits) == 0 {
-		c.field("reason", dim, c.lang.Of(f.Clause.Reason))
+		c.printField("reason", dim, c.lang.Of(f.Clause.Reason))
 	}
 	first, left := true, 0
 	for _, h := range f.Hits {
 		cause := run.causeOf(h.Failure)
 		if shown[cause]++; shown[cause] > shownPerCause {
-			left += h.times()
+			left += h.timesFound()
 			continue
 		}
 		if !first {
 			c.WriteByte('\n')
 		}
 		first = false
-		c.view(c.withFunction(run, viewOf(h, c.lang)), nil, c.opts.Dir)
+		c.printView(c.withFunction(run, viewOf(h, c.lang)), nil, c.opts.Dir)
 	}
 	if left > 0 {
-		c.hang("  ", "", c.lang.Say("and %s of %s: %s", c.lang.Count(left, "more failure"), f.Clause.ID,
+		c.printHung("  ", "", c.lang.Say("and %s of %s: %s", c.lang.Count(left, "more failure"), f.Clause.ID,
 			path.Join(c.opts.Dir, "report.html")), dim)
 	}
 }
@@ -58,16 +58,16 @@ func (c *console) finding(run *Run, f finding, tint colour, shown map[string]int
 // clauseLine writes the id, level and text of a clause, with its section at the right edge.
 func (p *printer) clauseLine(cl Clause, tint colour) {
 	label := cl.ID + " " + string(cl.Level) + "  "
-	indent := columns(label)
-	lines := p.fit(cl.Text, indent+columns(cl.Section)+2)
+	indent := columnWidth(label)
+	lines := p.fitText(cl.Text, indent+columnWidth(cl.Section)+2)
 	first := lines[0]
 	if cl.Section != "" {
-		first = pad(first, p.width-indent-columns(cl.Section)) + p.paint.text(dim, cl.Section)
+		first = pad(first, p.width-indent-columnWidth(cl.Section)) + p.paint.inColour(dim, cl.Section)
 		if p.width == 0 {
 			first = lines[0] + "  " + cl.Section
 		}
 	}
-	p.line("%s%s", p.paint.text(strong(tint), label), first)
+	p.line("%s%s", p.paint.inColour(strong(tint), label), first)
 	for _, l := range lines[1:] {
 		p.line("%s%s", strings.Repeat(" ", indent), l)
 	}
@@ -75,7 +75,7 @@ func (p *printer) clauseLine(cl Clause, tint colour) {
 
 // withFunction adds the Go function of the step to the view of a failure, if the report is verbose.
 func (c *console) withFunction(run *Run, v failureView) failureView {
-	at := slices.IndexFunc(v.Rows, func(r viewRow) bool { return slices.Contains(founders, r.Name) })
+	at := slices.IndexFunc(v.Rows, func(r viewRow) bool { return slices.Contains(stepLabels, r.Name) })
 	if c.opts.Function == nil || !c.opts.Verbose || v.Step == "" || at < 0 {
 		return v
 	}
@@ -94,8 +94,8 @@ type portion struct{ lines, texts int }
 // of every row.
 type portions map[string]portion
 
-// view writes the rows of a failure. dir is the results folder, as the reader would type it.
-func (p *printer) view(v failureView, show portions, dir string) {
+// printView writes the rows of a failure. dir is the results folder, as the reader would type it.
+func (p *printer) printView(v failureView, show portions, dir string) {
 	for _, r := range v.Rows {
 		name := r.Name
 		if r.File != nil {
@@ -105,30 +105,31 @@ func (p *printer) view(v failureView, show portions, dir string) {
 		switch {
 		case show != nil && !shown:
 		case name == "file":
-			p.uncut(r.Label, path.Join(dir, r.Texts[0]))
+			p.printUncut(r.Label, path.Join(dir, r.Texts[0]))
 		case name == "feature", name == "again" && part.lines == 1:
-			p.uncut(r.Label, r.Texts[0])
+			p.printUncut(r.Label, r.Texts[0])
 		case name == "again":
-			p.command(r.Label, r.Texts[0])
+			p.printCommand(r.Label, r.Texts[0])
 		case name == "diff":
-			p.diff(r.Label, head(r.Texts[0], part.lines))
+			p.printDiff(r.Label, cutToLines(r.Texts[0], part.lines))
 		case name == "scenario":
-			p.texts(r, part, "   "+p.lang.Say("(driver %s)", v.Scenario.Driver))
+			p.printTexts(r, part, "   "+p.lang.Say("(driver %s)", v.Scenario.Driver))
 		default:
-			p.texts(r, part, "")
+			p.printTexts(r, part, "")
 		}
 	}
 }
 
-// texts writes the texts of a row, each before an end that is not shortened.
-func (p *printer) texts(r viewRow, part portion, end string) {
+// printTexts writes the texts of a row, each before an end that is not shortened.
+func (p *printer) printTexts(r viewRow, part portion, end string) {
 	label, look := "  "+pad(r.Label, 10)+" ", r.Look()
-	indent := columns(label)
-	for _, text := range r.first(part.texts, p.lang) {
+	indent := columnWidth(label)
+	for _, text := range r.firstTexts(part.texts, p.lang) {
 		if part.lines == 1 {
-			p.line("%s%s%s", p.paint.text(look.tint, label), p.paint.text(look.text, p.oneLine(text, indent+columns(end))), end)
+			p.line("%s%s%s", p.paint.inColour(look.tint, label),
+				p.paint.inColour(look.text, p.oneLine(text, indent+columnWidth(end))), end)
 		} else {
-			p.hang(label, look.tint, p.few(text, part.lines, indent)+end, look.text)
+			p.printHung(label, look.tint, p.firstLines(text, part.lines, indent)+end, look.text)
 		}
 		if r.Noun != "" {
 			label = strings.Repeat(" ", indent)
@@ -136,14 +137,14 @@ func (p *printer) texts(r viewRow, part portion, end string) {
 	}
 }
 
-// diff colours expected and observed lines; without colour their signs distinguish them. Long lines are continued
+// printDiff colours expected and observed lines; without colour their signs distinguish them. Long lines are continued
 // under their own text.
-func (p *printer) diff(label, d string) {
+func (p *printer) printDiff(label, d string) {
 	label = "  " + pad(label, 10) + " "
 	for line := range strings.SplitSeq(d, "\n") {
 		line = strings.ReplaceAll(line, "\t", "    ")
 		tint, text := diffColour(line), strings.TrimLeft(line, "+- \u00a0")
-		p.hang(label+line[:len(line)-len(text)], tint, text, tint)
+		p.printHung(label+line[:len(line)-len(text)], tint, text, tint)
 		label = strings.Repeat(" ", 13)
 	}
 }
@@ -163,12 +164,12 @@ func diffColour(line string) colour {
 func timesFound(hits []hit) int {
 	n := 0
 	for _, h := range hits {
-		n += h.times()
+		n += h.timesFound()
 	}
 	return n
 }
 
-func times(n int, l lang.Lang) string {
+func timesText(n int, l lang.Lang) string {
 	switch n {
 	case 1:
 		return l.Say("once")
@@ -188,36 +189,36 @@ const (
 
 // brokenScenarios writes the scenarios that ended in an error not explained by any clause.
 func (c *console) brokenScenarios(run *Run) {
-	list := broken(run)
+	list := brokenScenarios(run)
 	if len(list) == 0 {
 		return
 	}
-	c.heading(magenta, "Errors: %s without a judgement", c.lang.Count(len(list), "scenario"))
+	c.printHeading(magenta, "Errors: %s without a judgement", c.lang.Count(len(list), "scenario"))
 	for i, s := range list {
 		if i == shownErrors && !c.opts.Verbose {
 			c.WriteByte('\n')
-			c.hang("  ", "", c.lang.Say("and %s: %s", c.lang.Count(len(list)-i, "more scenario"), c.where()), dim)
+			c.printHung("  ", "", c.lang.Say("and %s: %s", c.lang.Count(len(list)-i, "more scenario"), c.whereRest()), dim)
 			return
 		}
 		c.WriteByte('\n')
-		c.hang(wordOf(s.Outcome, c.lang)+"  ", strong(magenta), s.Name+"   "+c.lang.Say("(driver %s)", s.Driver), "")
-		c.view(c.withFunction(run, viewOfError(s, c.lang)), nil, c.opts.Dir)
+		c.printHung(wordOf(s.Outcome, c.lang)+"  ", strong(magenta), s.Name+"   "+c.lang.Say("(driver %s)", s.Driver), "")
+		c.printView(c.withFunction(run, viewOfError(s, c.lang)), nil, c.opts.Dir)
 	}
 }
 
-// baseline writes the rows that need to be fixed, and those that soon will.
-func (c *console) baseline(r *Results, run *Run) {
+// writeBaseline writes the rows that need to be fixed, and those that soon will.
+func (c *console) writeBaseline(r *Results, run *Run) {
 	if rows := troubledRows(run.Baseline); len(rows) > 0 {
-		c.heading(red, "Baseline: %s to fix", c.lang.Count(len(rows), "row"))
+		c.printHeading(red, "Baseline: %s to fix", c.lang.Count(len(rows), "row"))
 		for _, row := range rows {
-			c.hang("  "+pad(row.Clause, 10)+" ", bold, baselineText(row, c.lang), "")
+			c.printHung("  "+pad(row.Clause, 10)+" ", bold, baselineText(row, c.lang), "")
 		}
 	}
 	if rows := endingRows(r, run); len(rows) > 0 {
-		c.heading(yellow, oneOr(len(rows), "Baseline: %s expires soon", "Baseline: %s expire soon"),
+		c.printHeading(yellow, oneOr(len(rows), "Baseline: %s expires soon", "Baseline: %s expire soon"),
 			c.lang.Count(len(rows), "row"))
 		for _, row := range rows {
-			c.hang("  "+pad(row.Clause, 10)+" ", bold, endingText(r, row, c.lang), "")
+			c.printHung("  "+pad(row.Clause, 10)+" ", bold, endingText(r, row, c.lang), "")
 		}
 	}
 }
@@ -234,9 +235,9 @@ func baselineText(row BaselineRow, l lang.Lang) string {
 	return rowScope(row, l) + l.Say("%s: %s", text, row.Reason)
 }
 
-// reasons writes why clauses or scenarios have no result: each reason once, with those that share it; binding says
+// writeReasons writes why clauses or scenarios have no result: each reason once, with those that share it; binding says
 // how many of them bind. A brief list has each reason on a line.
-func (c *console) reasons(title string, tint colour, noun, binding string, groups []reasonGroup, brief bool) {
+func (c *console) writeReasons(title string, tint colour, noun, binding string, groups []reasonGroup, brief bool) {
 	if len(groups) == 0 {
 		return
 	}
@@ -244,37 +245,37 @@ func (c *console) reasons(title string, tint colour, noun, binding string, group
 	for _, g := range groups {
 		n += len(g.IDs)
 	}
-	c.heading(tint, "%s: %s", c.lang.Say(title), c.lang.Count(n, noun)+binding)
+	c.printHeading(tint, "%s: %s", c.lang.Say(title), c.lang.Count(n, noun)+binding)
 	for i, g := range groups {
 		text := c.lang.Say("%s (%d)", c.lang.Of(g.Reason), len(g.IDs))
 		if brief && i == shownReasons {
-			c.hang("  ", "", c.lang.Say("and %s: %s", c.lang.Count(len(groups)-i, "more reason"), c.where()), dim)
+			c.printHung("  ", "", c.lang.Say("and %s: %s", c.lang.Count(len(groups)-i, "more reason"), c.whereRest()), dim)
 			return
 		}
 		if brief {
 			c.line("  %s", c.oneLine(text, 2))
 			continue
 		}
-		c.hang("  ", "", text, "")
+		c.printHung("  ", "", text, "")
 		if g.Reason != c.lang.Of(verdict.NotRun) { // whoever selects knows what was left out
-			c.hang("    ", "", strings.Join(g.IDs, " "), dim)
+			c.printHung("    ", "", strings.Join(g.IDs, " "), dim)
 		}
 	}
 }
 
-// expected writes the failures expected by the baseline, one per line.
-func (c *console) expected(list []finding) {
+// writeExpected writes the failures expected by the baseline, one per line.
+func (c *console) writeExpected(list []finding) {
 	if len(list) == 0 {
 		return
 	}
-	c.heading(dim, "Expected failures: %s", c.lang.Count(len(list), "clause"))
+	c.printHeading(dim, "Expected failures: %s", c.lang.Count(len(list), "clause"))
 	for _, f := range list {
-		c.hang("  "+pad(f.Clause.ID, 10)+" ", bold, c.lang.Of(f.Clause.Reason), "")
+		c.printHung("  "+pad(f.Clause.ID, 10)+" ", bold, c.lang.Of(f.Clause.Reason), "")
 	}
 }
 
-// notes writes remarks that fail nothing. The scenarios' own notes are only in the verbose report.
-func (c *console) notes(run *Run, brief bool) {
+// writeNotes writes remarks that fail nothing. The scenarios' own notes are only in the verbose report.
+func (c *console) writeNotes(run *Run, brief bool) {
 	notes := run.Notes
 	if c.opts.Verbose {
 		notes = slices.Concat(notes, scenarioNotes(run))
@@ -282,14 +283,14 @@ func (c *console) notes(run *Run, brief bool) {
 	if len(notes) == 0 {
 		return
 	}
-	c.heading(cyan, "Notes")
+	c.printHeading(cyan, "Notes")
 	kinds := 0
 	for _, n := range notes {
-		kinds = max(kinds, columns(c.lang.Say(n.Kind)))
+		kinds = max(kinds, columnWidth(c.lang.Say(n.Kind)))
 	}
 	for i, n := range notes {
 		if brief && i == shownNotes {
-			c.hang("  ", "", c.lang.Say("and %s: %s", c.lang.Count(len(notes)-i, "more note"), c.where()), dim)
+			c.printHung("  ", "", c.lang.Say("and %s: %s", c.lang.Count(len(notes)-i, "more note"), c.whereRest()), dim)
 			return
 		}
 		tint := bold
@@ -300,7 +301,7 @@ func (c *console) notes(run *Run, brief bool) {
 		if n.Scenario != "" {
 			text += c.lang.Say(" (%s)", n.Scenario)
 		}
-		c.hang("  "+pad(c.lang.Say(n.Kind), kinds)+"  ", tint, text, "")
+		c.printHung("  "+pad(c.lang.Say(n.Kind), kinds)+"  ", tint, text, "")
 	}
 }
 
@@ -318,9 +319,9 @@ func scenarioNotes(run *Run) []Note {
 // shownStderr is how many lines of a target's stderr a report shows that is not verbose.
 const shownStderr = 10
 
-// stderr shows the end of the target's stderr, if the run ended in an error, if something did not come, if the
+// writeStderr shows the end of the target's stderr, if the run ended in an error, if something did not come, if the
 // target's process ended during a scenario, or if the report is verbose.
-func (c *console) stderr(run *Run) {
+func (c *console) writeStderr(run *Run) {
 	ended := func(f Failure) bool { return strings.Contains(f.Observed, processEnded) }
 	wanted := c.opts.Verbose || run.Environment != "" || slices.ContainsFunc(run.Scenarios, func(s Scenario) bool {
 		return s.Outcome == verdict.EnvError || slices.ContainsFunc(s.Failures, ended)
@@ -329,7 +330,7 @@ func (c *console) stderr(run *Run) {
 	if text == "" || !wanted {
 		return
 	}
-	c.heading(dim, "The target's last output on stderr")
+	c.printHeading(dim, "The target's last output on stderr")
 	if !c.opts.Verbose {
 		lines := cut.Trouble(text, shownStderr)
 		for i := range lines {
@@ -337,7 +338,7 @@ func (c *console) stderr(run *Run) {
 		}
 		text = strings.Join(lines, "\n")
 	}
-	for _, line := range c.fit(text, 4) {
-		c.line("  %s %s", c.paint.text(dim, "│"), line)
+	for _, line := range c.fitText(text, 4) {
+		c.line("  %s %s", c.paint.inColour(dim, "│"), line)
 	}
 }

@@ -32,7 +32,7 @@ func TestConsoleGolden(t *testing.T) {
 func TestConsoleWidth(t *testing.T) {
 	for _, width := range []int{60, 80, 100, 120} {
 		for line := range strings.SplitSeq(consoleText(t, sample(), ConsoleOptions{Width: width, Verbose: true}), "\n") {
-			if n := columns(line); n > max(width, 80) {
+			if n := columnWidth(line); n > max(width, 80) {
 				t.Errorf("width %d: %d columns in %q", width, n, line)
 			}
 			if strings.HasSuffix(line, " ") {
@@ -302,7 +302,7 @@ func TestCompareSections(t *testing.T) {
 func TestDuration(t *testing.T) {
 	for ms, want := range map[float64]string{0: "0.0 ms", 3.25: "3.2 ms", 250: "250 ms", 12345: "12.3 s",
 		125000: "2 min 05 s"} {
-		if got := duration(ms, lang.English); got != want {
+		if got := formatDuration(ms, lang.English); got != want {
 			t.Errorf("duration(%v) = %s, want %s", ms, got, want)
 		}
 	}

@@ -30,8 +30,8 @@ type viewRow struct {
 	File *Evidence
 }
 
-// only returns a view of the rows that have a portion of their own, which files have not.
-func (v failureView) only(show portions) failureView {
+// onlyPortions returns a view of the rows that have a portion of their own, which files have not.
+func (v failureView) onlyPortions(show portions) failureView {
 	v.Rows = slices.DeleteFunc(v.Rows, func(r viewRow) bool {
 		_, shown := show[r.Name]
 		return !shown
@@ -39,8 +39,8 @@ func (v failureView) only(show portions) failureView {
 	return v
 }
 
-// text returns the first text of the first row that has one of these names; "" if there is none.
-func (v failureView) text(names ...string) string {
+// firstText returns the first text of the first row that has one of these names; "" if there is none.
+func (v failureView) firstText(names ...string) string {
 	if i := slices.IndexFunc(v.Rows, func(r viewRow) bool { return slices.Contains(names, r.Name) }); i >= 0 {
 		return v.Rows[i].Texts[0]
 	}
@@ -55,8 +55,8 @@ type viewer struct {
 
 func newViewer(s *Scenario, l lang.Lang) *viewer { return &viewer{failureView{Scenario: s}, l} }
 
-// say adds a row, unless it has no text.
-func (v *viewer) say(name string, texts ...string) {
+// addRow adds a row, unless it has no text.
+func (v *viewer) addRow(name string, texts ...string) {
 	texts = slices.DeleteFunc(texts, func(s string) bool { return s == "" })
 	if len(texts) > 0 {
 		v.Rows = append(v.Rows, viewRow{Name: name, Label: v.lang.Say(name), Texts: texts})
@@ -75,57 +75,57 @@ func viewOf(h hit, l lang.Lang, also ...*Scenario) failureView {
 
 // viewOfCause returns the view of a cause: of its example, with what else it brought about.
 func viewOfCause(run *Run, c *Cause, l lang.Lang) failureView {
-	return viewOfExample(run, run.at(c.Example), c, l)
+	return viewOfExample(run, run.failureOfExample(c.Example), c, l)
 }
 
 func viewOfExample(run *Run, h hit, cause *Cause, l lang.Lang) failureView {
 	v, f := newViewer(h.Scenario, l), h.Failure
 	v.Step = f.Step
-	v.say("scenario", h.Scenario.Name)
-	v.say(f.foundBy(), h.place())
+	v.addRow("scenario", h.Scenario.Name)
+	v.addRow(f.stepLabel(), h.placeAndStep())
 	observed, last, _ := strings.Cut(f.Observed, onStderr)
-	v.say("expected", f.Expected)
-	v.say("observed", observed)
-	v.say("stderr", last)
+	v.addRow("expected", f.Expected)
+	v.addRow("observed", observed)
+	v.addRow("stderr", last)
 	if cause != nil {
-		v.also(run, cause)
+		v.addOtherExpectations(run, cause)
 	}
-	v.say("diff", strings.Trim(f.Diff, "\n"))
-	v.say("at", f.At)
-	v.say("alike", alike(f, l))
-	v.say("monitor", f.Monitor)
+	v.addRow("diff", strings.Trim(f.Diff, "\n"))
+	v.addRow("at", f.At)
+	v.addRow("alike", alikeText(f, l))
+	v.addRow("monitor", f.Monitor)
 	if cause != nil {
-		v.following(cause.Following, cause.MoreFollowing)
-		v.likenesses(cause)
+		v.addFollowing(cause.Following, cause.MoreFollowing)
+		v.addLikelyFaults(cause)
 	} else {
-		v.following(f.briefFollowing(), f.MoreFollowing)
+		v.addFollowing(f.briefFollowing(), f.MoreFollowing)
 	}
-	v.say("wire", strings.Join(f.Excerpt, "\n"))
-	v.files()
-	v.say("again", f.Again)
+	v.addRow("wire", strings.Join(f.Excerpt, "\n"))
+	v.addFiles()
+	v.addRow("again", f.Again)
 	return v.failureView
 }
 
 // viewOfError returns the view of a scenario that ended without a judgement.
 func viewOfError(s *Scenario, l lang.Lang) failureView {
 	v := newViewer(s, l)
-	v.say("reason", s.Reason)
+	v.addRow("reason", s.Reason)
 	if at := failedStep(s); at != nil {
-		v.Step = at.said()
-		place := hit{s, Failure{Step: v.Step, Location: s.placeOf(at.Line)}}.place()
-		v.say("step", strings.TrimSpace(place+"\n"+at.Error))
+		v.Step = at.fullText()
+		place := hit{s, Failure{Step: v.Step, Location: s.placeOf(at.Line)}}.placeAndStep()
+		v.addRow("step", strings.TrimSpace(place+"\n"+at.Error))
 	} else {
-		v.say("feature", s.Location)
+		v.addRow("feature", s.Location)
 	}
-	v.files()
+	v.addFiles()
 	return v.failureView
 }
 
-// founders are the labels of the row that says where a failure was found; see Failure.foundBy.
-var founders = []string{"step", "while", "feature"}
+// stepLabels are the labels of the row that says where a failure was found; see Failure.stepLabel.
+var stepLabels = []string{"step", "while", "feature"}
 
-// foundBy returns the label of the step of a failure: what a monitor objects to came while a step ran.
-func (f Failure) foundBy() string {
+// stepLabel returns the label of the step of a failure: what a monitor objects to came while a step ran.
+func (f Failure) stepLabel() string {
 	switch {
 	case f.Step == "":
 		return "feature"
@@ -135,8 +135,8 @@ func (f Failure) foundBy() string {
 	return "step"
 }
 
-// place returns the step of a failure after its file and line; the place of the scenario if no step is known.
-func (h hit) place() string {
+// placeAndStep returns the step of a failure after its file and line; the place of the scenario if no step is known.
+func (h hit) placeAndStep() string {
 	at := cmp.Or(h.Failure.Location, h.Scenario.Location)
 	if h.Failure.Step == "" {
 		return at
@@ -144,8 +144,8 @@ func (h hit) place() string {
 	return strings.TrimPrefix(at+" · "+h.Failure.Step, " · ")
 }
 
-// said returns a step as it is written.
-func (st *Step) said() string { return strings.TrimSpace(st.Keyword) + " " + st.Text }
+// fullText returns a step as it is written.
+func (st *Step) fullText() string { return strings.TrimSpace(st.Keyword) + " " + st.Text }
 
 // failedStep returns the step that a scenario ended in; nil if there is none.
 func failedStep(s *Scenario) *Step {
@@ -161,27 +161,27 @@ func (s *Scenario) placeOf(line int64) string {
 	if line == 0 {
 		return ""
 	}
-	file, _ := located(s.Location)
+	file, _ := splitLocation(s.Location)
 	return file + ":" + strconv.FormatInt(line, 10)
 }
 
-// also adds the other expectations that the same records broke.
-func (v *viewer) also(run *Run, c *Cause) {
+// addOtherExpectations adds the other expectations that the same records broke.
+func (v *viewer) addOtherExpectations(run *Run, c *Cause) {
 	var texts []string
 	for _, k := range c.Kinds[1:] {
-		one := run.like(*c, k)
+		one := run.exampleOfKind(*c, k)
 		texts = append(texts, v.lang.Say("%s; observed %s", one.Expected, one.Observed))
 	}
-	v.counted("also", texts, 0, "more expectation")
+	v.addCountedRow("also", texts, 0, "more expectation")
 }
 
-// following adds what follows from a failure, and how much more does.
-func (v *viewer) following(list []CauseFollowing, more int) {
+// addFollowing adds what follows from a failure, and how much more does.
+func (v *viewer) addFollowing(list []CauseFollowing, more int) {
 	var texts []string
 	for _, next := range list {
 		texts = append(texts, v.lang.Say("%s: %s", next.Clause, next.Observed))
 	}
-	v.counted("following", texts, more, "more finding")
+	v.addCountedRow("following", texts, more, "more finding")
 }
 
 // briefFollowing returns what follows from a failure as causes have it.
@@ -192,9 +192,9 @@ func (f Failure) briefFollowing() (out []CauseFollowing) {
 	return out
 }
 
-// counted adds a row of which a report may show a part, and count the rest.
-func (v *viewer) counted(name string, texts []string, more int, noun string) {
-	if v.say(name, texts...); len(texts) > 0 {
+// addCountedRow adds a row of which a report may show a part, and count the rest.
+func (v *viewer) addCountedRow(name string, texts []string, more int, noun string) {
+	if v.addRow(name, texts...); len(texts) > 0 {
 		last := &v.Rows[len(v.Rows)-1]
 		last.More, last.Noun = more, noun
 	}
@@ -203,17 +203,18 @@ func (v *viewer) counted(name string, texts []string, more int, noun string) {
 // otherFaults names the row of the faults that a cause looks like less than like another.
 const otherFaults = "other faults"
 
-// likenesses adds the known faults that a cause looks like; one that is not certain, or not the only one, is possible.
-func (v *viewer) likenesses(c *Cause) {
+// addLikelyFaults adds the known faults that a cause looks like; one that is not certain, or not the only one, is
+// possible.
+func (v *viewer) addLikelyFaults(c *Cause) {
 	var texts []string
 	for _, l := range c.LooksLike {
 		texts = append(texts, v.lang.Say("%s: %s", l.Fault, l.Why))
 	}
 	if !c.Alike() {
-		v.say("possibly", texts...)
+		v.addRow("possibly", texts...)
 		return
 	}
-	v.say("looks like", texts[0])
+	v.addRow("looks like", texts[0])
 	if len(texts) > 1 {
 		v.Rows = append(v.Rows, viewRow{Name: otherFaults, Label: v.lang.Say("possibly"), Texts: texts[1:]})
 	}
@@ -222,31 +223,31 @@ func (v *viewer) likenesses(c *Cause) {
 // viewOfEvidence returns the view of a scenario's evidence alone.
 func viewOfEvidence(s *Scenario, l lang.Lang) failureView {
 	v := newViewer(s, l)
-	v.evidence()
+	v.addEvidence()
 	return v.failureView
 }
 
-// files adds the scenario's transcript and evidence.
-func (v *viewer) files() {
+// addFiles adds the scenario's transcript and evidence.
+func (v *viewer) addFiles() {
 	if t := v.Scenario.Transcript; t != nil {
-		v.file("transcript", &Evidence{Path: t.Path})
+		v.addFile("transcript", &Evidence{Path: t.Path})
 	}
-	v.evidence()
+	v.addEvidence()
 }
 
-func (v *viewer) evidence() {
+func (v *viewer) addEvidence() {
 	for i := range v.Scenario.Evidence {
 		e := &v.Scenario.Evidence[i]
-		v.file(evidenceLabel(*e), e)
+		v.addFile(evidenceLabel(*e), e)
 	}
 }
 
-func (v *viewer) file(name string, e *Evidence) {
+func (v *viewer) addFile(name string, e *Evidence) {
 	v.Rows = append(v.Rows, viewRow{Name: name, Label: v.lang.Say(name), Texts: []string{e.Path}, File: e})
 }
 
-// first returns the first texts of a row, at most so many: the last one then counts those that are left out.
-func (r viewRow) first(most int, l lang.Lang) []string {
+// firstTexts returns the first texts of a row, at most so many: the last one then counts those that are left out.
+func (r viewRow) firstTexts(most int, l lang.Lang) []string {
 	texts, more := r.Texts, r.More
 	if most > 0 && len(texts)+min(more, 1) > most && r.Noun != "" {
 		more += len(texts) - (most - 1)

@@ -22,11 +22,11 @@ type hit struct {
 	Failure  Failure
 }
 
-// times returns how often the failure was found in the scenario.
-func (h hit) times() int { return max(h.Failure.Count, 1) }
+// timesFound returns how often the failure was found in the scenario.
+func (h hit) timesFound() int { return max(h.Failure.Count, 1) }
 
-// alike says how many more failures of the same kind there were; "" if none.
-func alike(f Failure, l lang.Lang) string {
+// alikeText says how many more failures of the same kind there were; "" if none.
+func alikeText(f Failure, l lang.Lang) string {
 	if f.Count < 2 {
 		return ""
 	}
@@ -46,7 +46,7 @@ type findings struct {
 func findingsOf(run *Run, strict bool) findings {
 	var f findings
 	for _, c := range splitExcused(run, clausesWithHits(run)) {
-		if to := f.place(c.Clause, len(c.Hits) > 0, strict); to != nil {
+		if to := f.listFor(c.Clause, len(c.Hits) > 0, strict); to != nil {
 			*to = append(*to, c)
 		}
 	}
@@ -107,8 +107,8 @@ func clausesWithHits(run *Run) []finding {
 	return out
 }
 
-// place returns the list in which a clause is shown, chosen by its outcome, or else by its level. Nil: none.
-func (f *findings) place(c Clause, hits, strict bool) *[]finding {
+// listFor returns the list in which a clause is shown, chosen by its outcome, or else by its level. Nil: none.
+func (f *findings) listFor(c Clause, hits, strict bool) *[]finding {
 	switch {
 	case c.Outcome == verdict.Failed:
 		return &f.Failed
@@ -204,9 +204,9 @@ func reasonsFor(run *Run, o verdict.Outcome) []reasonGroup {
 	return out
 }
 
-// broken returns the scenarios that ended badly without a clause to explain it: harness errors, and unreachable
-// targets.
-func broken(run *Run) []*Scenario {
+// brokenScenarios returns the scenarios that ended badly without a clause to explain it: harness errors, and
+// unreachable targets.
+func brokenScenarios(run *Run) []*Scenario {
 	var out []*Scenario
 	for i := range run.Scenarios {
 		s := &run.Scenarios[i]

@@ -50,7 +50,7 @@ func WriteHTML(w io.Writer, r *Results) error { return WriteHTMLWith(w, r, PageO
 // recordings), and no colours (each outcome has its mark). Links to transcripts and pictures are relative to the
 // results folder. Every text from a target is escaped, and a content security policy blocks whatever would get through.
 func WriteHTMLWith(w io.Writer, r *Results, o PageOptions) error {
-	return writePage(w, reportPages(o.Lang), newPage(localized(r, o.Lang), o))
+	return writePage(w, reportPages(o.Lang), newPage(makeLocalized(r, o.Lang), o))
 }
 
 // frame is what all pages share.
@@ -154,7 +154,7 @@ func (c *Cuts) Picture(l lang.Lang) cutPicture {
 		p.Rows = append(p.Rows, row)
 	}
 	p.Width = cutHow + int(cutChar*float64(widest)) + 16
-	p.Said = c.said(l)
+	p.Said = c.describePicture(l)
 	return p
 }
 
@@ -167,8 +167,8 @@ func cutArrow(sent bool, y int) string {
 	return fmt.Sprintf("M%d %dH%dm%d -4L%d %dl%d 4", from, y, to, back, to, y, back)
 }
 
-// said tells the picture in words, for those who do not see it.
-func (c *Cuts) said(l lang.Lang) string {
+// describePicture tells the picture in words, for those who do not see it.
+func (c *Cuts) describePicture(l lang.Lang) string {
 	parts := []string{l.Say("%d records in order", len(c.Records))}
 	for i := range c.Records {
 		if r := &c.Records[i]; r.How == CutBroke {
@@ -210,7 +210,7 @@ func oncePerDriver(hits []hit) []shownHit {
 func restOf(list []shownHit, l lang.Lang) string {
 	n := 0
 	for _, h := range list {
-		n += h.times() * (1 + len(h.Also))
+		n += h.timesFound() * (1 + len(h.Also))
 	}
 	return l.Count(n, "failure")
 }
@@ -247,9 +247,9 @@ type packed struct {
 	Why         string
 }
 
-// add packs the recording of a scenario, and checks that it is the one that the results name.
-func (p *packer) add(s *Scenario) packed {
-	if p == nil || p.read == nil || s.Recording == nil || !linked(s.Recording.Path) {
+// packRecording packs the recording of a scenario, and checks that it is the one that the results name.
+func (p *packer) packRecording(s *Scenario) packed {
+	if p == nil || p.read == nil || s.Recording == nil || !isLinked(s.Recording.Path) {
 		return packed{}
 	}
 	text, err := p.read(s.Recording.Path)
@@ -263,7 +263,7 @@ func (p *packer) add(s *Scenario) packed {
 		return packed{Why: p.lang.Say("its recording has %d bytes: see %s", len(text), s.Recording.Path)}
 	}
 	if p.n == packScenarios || p.n > 0 && p.open.Len()+len(text) > packBytes {
-		p.close()
+		p.endPack()
 	}
 	at := packed{Pack: len(p.packs), Index: p.n, In: true}
 	if p.n > 0 {
@@ -275,8 +275,8 @@ func (p *packer) add(s *Scenario) packed {
 	return at
 }
 
-// close ends a pack.
-func (p *packer) close() {
+// endPack ends a pack.
+func (p *packer) endPack() {
 	if p == nil || p.n == 0 {
 		return
 	}
@@ -313,12 +313,12 @@ func recordIn(at string) int {
 	return n
 }
 
-// missedBy returns, as JSON, what a scenario awaited in vain; "" for nothing.
-func missedBy(s Scenario) string {
+// missedRecords returns, as JSON, what a scenario awaited in vain; "" for nothing.
+func missedRecords(s Scenario) string {
 	var out []missed
 	seen := map[missed]bool{}
 	for _, f := range s.Failures {
-		m := missed{recordIn(f.At), shortened(oneLine(f.Expected), 200)}
+		m := missed{recordIn(f.At), shortenText(oneLine(f.Expected), 200)}
 		if f.Missed && !seen[m] {
 			seen[m] = true
 			out = append(out, m)
@@ -327,8 +327,8 @@ func missedBy(s Scenario) string {
 	return jsonText(out, len(out))
 }
 
-// foundBy returns, as JSON, the records at which a scenario broke clauses; "" for none.
-func foundBy(s Scenario) string {
+// brokenRecords returns, as JSON, the records at which a scenario broke clauses; "" for none.
+func brokenRecords(s Scenario) string {
 	var out []found
 	for _, f := range s.Failures {
 		if n := recordIn(f.At); n > 0 && !f.Missed {

@@ -33,13 +33,13 @@ func TestHTMLDraws(t *testing.T) {
 		`{"n":5,"at_ms":9.5,"dir":"noted","kind":"remark","label":"the end"}`,
 	}, "\n") + "\n"
 	o := recorded(r, func(int) string { return recording })
-	page := newPage(presentable(r), o)
+	page := newPage(makePresentable(r), o)
 	in := struct {
 		Packs     []string            `json:"packs"`
 		Script    string              `json:"script"`
 		Scenarios []map[string]string `json:"scenarios"`
 	}{Script: pageScript, Scenarios: []map[string]string{
-		{"pack": "0", "index": "0", "missed": missedBy(*s), "broke": foundBy(*s)}, {"pack": "0", "index": "7"}}}
+		{"pack": "0", "index": "0", "missed": missedRecords(*s), "broke": brokenRecords(*s)}, {"pack": "0", "index": "7"}}}
 	for _, p := range page.Packs {
 		in.Packs = append(in.Packs, string(p))
 	}

@@ -29,11 +29,11 @@ func pageFuncs(l lang.Lang) template.FuncMap {
 		"groups":   func(p part) []changeGroup { return p.Groups(l) },
 		"how":      func(c interface{ How(lang.Lang) string }) string { return c.How(l) },
 		"word":     func(o verdict.Outcome) string { return wordOf(o, l) },
-		"capital":  func(v any) string { return capital(l.Say(fmt.Sprint(v))) },
-		"duration": func(ms float64) string { return duration(ms, l) },
+		"capital":  func(v any) string { return capitalize(l.Say(fmt.Sprint(v))) },
+		"duration": func(ms float64) string { return formatDuration(ms, l) },
 		"baseline": func(row BaselineRow) string { return baselineText(row, l) },
 		"followed": func(r viewRow) string { return l.Count(len(r.Texts)+r.More, "finding") },
-		"texts":    func(r viewRow) []string { return r.first(0, l) },
+		"texts":    func(r viewRow) []string { return r.firstTexts(0, l) },
 		"hit":      func(h shownHit) failureView { return viewOf(h.hit, l, h.Also...) },
 		"error":    func(s *Scenario) failureView { return viewOfError(s, l) },
 		"evidence": func(s *Scenario) failureView { return viewOfEvidence(s, l) },
@@ -90,12 +90,12 @@ var plainFuncs = template.FuncMap{
 	"found":     timesFound,
 	"join":      strings.Join,
 	"levels":    func() []verdict.Level { return verdict.Levels },
-	"in":        within,
-	"prose":     prose,
-	"pictured":  pictured,
-	"linked":    linked,
-	"missed":    func(s *Scenario) string { return missedBy(*s) },
-	"broke":     func(s *Scenario) string { return foundBy(*s) },
+	"in":        withRun,
+	"prose":     splitProse,
+	"pictured":  isPictured,
+	"linked":    isLinked,
+	"missed":    func(s *Scenario) string { return missedRecords(*s) },
+	"broke":     func(s *Scenario) string { return brokenRecords(*s) },
 	"once":      oncePerDriver,
 }
 
@@ -105,8 +105,8 @@ type inRun struct {
 	X any
 }
 
-// within returns x in the run of v, which is the view of a run or a part of one.
-func within(v, x any) inRun {
+// withRun returns x in the run of v, which is the view of a run or a part of one.
+func withRun(v, x any) inRun {
 	if outer, ok := v.(inRun); ok {
 		return inRun{outer.runView, x}
 	}
@@ -163,7 +163,7 @@ func verdictMark(v verdict.Verdict) string {
 	}
 }
 
-func capital(s string) string {
+func capitalize(s string) string {
 	if s == "" {
 		return s
 	}
@@ -177,8 +177,8 @@ type phrase struct {
 	Text string
 }
 
-// prose splits the text of a clause at its backticks. A text with an unpaired one stays whole.
-func prose(s string) []phrase {
+// splitProse splits the text of a clause at its backticks. A text with an unpaired one stays whole.
+func splitProse(s string) []phrase {
 	parts := strings.Split(s, "`")
 	if len(parts)%2 == 0 {
 		return []phrase{{false, s}}
@@ -196,11 +196,11 @@ func prose(s string) []phrase {
 // results folder.
 var besidePage = regexp.MustCompile(`^(?:evidence|transcripts)/[\w-][\w.-]*$`)
 
-// linked reports whether the page links to a file; otherwise it only names it.
-func linked(path string) bool { return besidePage.MatchString(path) }
+// isLinked reports whether the page links to a file; otherwise it only names it.
+func isLinked(path string) bool { return besidePage.MatchString(path) }
 
-// pictured reports whether the page itself shows a piece of evidence; otherwise it links to it.
-func pictured(e Evidence) bool { return strings.HasPrefix(e.Type, "image/") && linked(e.Path) }
+// isPictured reports whether the page itself shows a piece of evidence; otherwise it links to it.
+func isPictured(e Evidence) bool { return strings.HasPrefix(e.Type, "image/") && isLinked(e.Path) }
 
 // diffLine is one line of a diff with its class.
 type diffLine struct{ Class, Text string }

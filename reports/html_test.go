@@ -222,17 +222,17 @@ func TestHTMLEvidence(t *testing.T) {
 // TestHTMLShowsOnlyWhatLiesBeside: foreign results cannot make the page load anything else.
 func TestHTMLShowsOnlyWhatLiesBeside(t *testing.T) {
 	for _, path := range hostilePaths {
-		if pictured(Evidence{Type: "image/png", Path: path}) {
+		if isPictured(Evidence{Type: "image/png", Path: path}) {
 			t.Errorf("%q is shown", path)
 		}
 	}
 	for _, e := range []Evidence{{Type: "text/html", Path: "evidence/page-A.html"},
 		{Type: "", Path: "evidence/page-A.png"}} {
-		if pictured(e) {
+		if isPictured(e) {
 			t.Errorf("%+v is shown as a picture", e)
 		}
 	}
-	if !pictured(Evidence{Type: "image/png", Path: "evidence/browser-client-AC-3.1-01-page-A.png"}) {
+	if !isPictured(Evidence{Type: "image/png", Path: "evidence/browser-client-AC-3.1-01-page-A.png"}) {
 		t.Error("a picture is not shown")
 	}
 }

@@ -60,8 +60,8 @@ type causeView struct {
 func causeViews(run *Run, strict bool, l lang.Lang) []causeView {
 	var out []causeView
 	for _, c := range causesOf(run, strict, verdict.Failed, verdict.Warned) {
-		title := causeTitle(run, c, run.at(c.Example).Failure, l)
-		out = append(out, causeView{c, title, viewOfCause(run, &c, l).only(inFull)})
+		title := causeTitle(run, c, run.failureOfExample(c.Example).Failure, l)
+		out = append(out, causeView{c, title, viewOfCause(run, &c, l).onlyPortions(inFull)})
 	}
 	return out
 }
@@ -122,7 +122,7 @@ func (f featureView) Each() []*Scenario {
 
 func newPage(r *Results, o PageOptions) page {
 	p := page{
-		frame: newFrame(""), Verdict: r.Verdict, Grounds: grounds(r, o.Lang), Facts: pageFacts(r, o.Lang),
+		frame: newFrame(""), Verdict: r.Verdict, Grounds: verdictGrounds(r, o.Lang), Facts: pageFacts(r, o.Lang),
 	}
 	var names []string
 	pack := &packer{read: o.Read, lang: o.Lang}
@@ -136,13 +136,13 @@ func newPage(r *Results, o PageOptions) page {
 		for f := range run.Features {
 			for s := range run.Features[f].Scenarios {
 				of := &run.Features[f].Scenarios[s]
-				run.packed[of] = pack.add(of)
+				run.packed[of] = pack.packRecording(of)
 			}
 		}
 		p.Runs = append(p.Runs, run)
 		names = append(names, run.Name+" · "+run.Target.Name)
 	}
-	pack.close()
+	pack.endPack()
 	p.Packs = pack.packs
 	p.Title = o.Lang.Say("%s: %s", o.Lang.Say(string(r.Verdict)), strings.Join(names, ", "))
 	return p
@@ -150,8 +150,8 @@ func newPage(r *Results, o PageOptions) page {
 
 func pageFacts(r *Results, l lang.Lang) []fact {
 	facts := []fact{
-		{l.Say("Started"), moment(r.Started)},
-		{l.Say("Took"), duration(r.Duration, l)},
+		{l.Say("Started"), formatTime(r.Started)},
+		{l.Say("Took"), formatDuration(r.Duration, l)},
 		{l.Say("Seed"), fmt.Sprint(r.Seed)},
 		{l.Say("Exit code"), fmt.Sprint(r.Exit)},
 	}
@@ -165,8 +165,8 @@ func newRunView(run *Run, anchor string, strict bool, l lang.Lang) *runView {
 	found := findingsOf(run, strict)
 	v := &runView{
 		Run: run, Name: runName(run), Anchor: anchor, Facts: targetFacts(run, l), DriverList: driversOf(run),
-		Picture: picture(run), Outcomes: legend(run.Clauses, shownOutcome),
-		ScenarioOutcomes: legend(run.Scenarios, func(s Scenario) verdict.Outcome { return s.Outcome }),
+		Picture: groupBySection(run), Outcomes: countOutcomes(run.Clauses, shownOutcome),
+		ScenarioOutcomes: countOutcomes(run.Scenarios, func(s Scenario) verdict.Outcome { return s.Outcome }),
 		Reasons:          causeViews(run, strict, l),
 		Groups: []findingGroup{
 			{"failures", l.Say("Failures"), false, found.Failed},
@@ -175,7 +175,7 @@ func newRunView(run *Run, anchor string, strict bool, l lang.Lang) *runView {
 			{"observations", l.Say("Observations, which do not affect the verdict"), true, found.Observed},
 		},
 		NotTested: reasonsFor(run, verdict.NotTested), Idle: reasonsFor(run, verdict.NotApplicable),
-		Errors: broken(run), Mend: troubledRows(run.Baseline), Features: byFeature(run.Scenarios),
+		Errors: brokenScenarios(run), Mend: troubledRows(run.Baseline), Features: byFeature(run.Scenarios),
 		scenarios: map[string]string{},
 	}
 	v.addLevels(run.Totals, l)
@@ -197,10 +197,10 @@ func (v *runView) ScenarioAnchor(id string) string {
 	return anchor(v.Anchor, id, d)
 }
 
-// insecurity says that the certificate of the target was not checked; "" if it was, or there is none.
-func insecurity(run *Run, l lang.Lang) string {
+// insecurityNote says that the certificate of the target was not checked; "" if it was, or there is none.
+func insecurityNote(run *Run, l lang.Lang) string {
 	if run.Target.Insecure {
-		return unchecked(l)
+		return uncheckedNote(l)
 	}
 	return ""
 }
@@ -210,7 +210,7 @@ func targetFacts(run *Run, l lang.Lang) []fact {
 	for _, f := range []fact{
 		{l.Say("Target"), run.Target.Name},
 		{l.Say("Address"), run.Target.URL},
-		{"TLS", insecurity(run, l)},
+		{"TLS", insecurityNote(run, l)},
 		{l.Say("Profile"), run.Target.Profile},
 		{l.Say("Drivers"), strings.Join(run.Target.Drivers, ", ")},
 		{l.Say("Capabilities"), strings.Join(run.Target.Capabilities, ", ")},
@@ -222,8 +222,8 @@ func targetFacts(run *Run, l lang.Lang) []fact {
 	return out
 }
 
-// picture groups the clauses by section, in the order of the source.
-func picture(run *Run) []sectionView {
+// groupBySection groups the clauses by section, in the order of the source.
+func groupBySection(run *Run) []sectionView {
 	by := map[string][]Clause{}
 	for _, c := range run.Clauses {
 		by[c.Section] = append(by[c.Section], c)
@@ -235,8 +235,8 @@ func picture(run *Run) []sectionView {
 	return out
 }
 
-// legend counts the outcomes that occur in a list, excluded clauses last.
-func legend[T any](list []T, outcome func(T) verdict.Outcome) []outcomeCount {
+// countOutcomes counts the outcomes that occur in a list, excluded clauses last.
+func countOutcomes[T any](list []T, outcome func(T) verdict.Outcome) []outcomeCount {
 	n := map[verdict.Outcome]int{}
 	for _, x := range list {
 		n[outcome(x)]++
@@ -255,7 +255,7 @@ func (v *runView) addLevels(t Totals, l lang.Lang) {
 	rows := append(levelRows(t.ByLevel), row{l.Say("all clauses"), t.Clauses}, row{l.Say("scenarios"), t.Scenarios})
 	v.Heads = usedColumns(rows, l)
 	for _, r := range rows {
-		level := levelView{Label: r.label, Count: r.count, Bar: bar(r.count)}
+		level := levelView{Label: r.label, Count: r.count, Bar: barParts(r.count)}
 		for _, col := range v.Heads {
 			level.Cells = append(level.Cells, col.value(r.count))
 		}
@@ -263,8 +263,8 @@ func (v *runView) addLevels(t Totals, l lang.Lang) {
 	}
 }
 
-// bar divides a bar in proportion to the outcomes.
-func bar(n Count) []barPart {
+// barParts divides a bar in proportion to the outcomes.
+func barParts(n Count) []barPart {
 	var out []barPart
 	from := 0.0
 	for _, o := range verdict.Outcomes {

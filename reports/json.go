@@ -34,7 +34,7 @@ func WriteJSON(w io.Writer, r *Results) error {
 		return fmt.Errorf("write results.json: %w", err)
 	}
 	b.WriteByte('\n')
-	_, err = w.Write(seal(b.Bytes()))
+	_, err = w.Write(insertSeal(b.Bytes()))
 	return err
 }
 
@@ -61,7 +61,7 @@ func ReadJSON(r io.Reader) (*Results, error) {
 	if err := json.Unmarshal(b, &res, json.RejectUnknownMembers(true)); err != nil {
 		return nil, fmt.Errorf("read results: %s", jsonwhy.InFile(err))
 	}
-	if err := consistent(&res); err != nil {
+	if err := checkConsistency(&res); err != nil {
 		return nil, fmt.Errorf("read results: %w", err)
 	}
 	res.Schema = SchemaID
@@ -217,8 +217,8 @@ type LoadThreshold struct {
 	OK    bool    `json:"ok"`
 }
 
-// exceeded returns the thresholds that the load did not keep; none without a load.
-func (l *Load) exceeded() (out []LoadThreshold) {
+// exceededThresholds returns the thresholds that the load did not keep; none without a load.
+func (l *Load) exceededThresholds() (out []LoadThreshold) {
 	if l == nil {
 		return nil
 	}
@@ -238,11 +238,11 @@ func (t LoadThreshold) String() string {
 	case name == "errors":
 		return fmt.Sprintf("%s, and %.0f are allowed", words.Counted(int(t.Value), "error"), t.Limit)
 	}
-	return fmt.Sprintf("%s is %s, and %s is allowed", t.Name, latency(t.Value), latency(t.Limit))
+	return fmt.Sprintf("%s is %s, and %s is allowed", t.Name, latencyText(t.Value), latencyText(t.Limit))
 }
 
-// latency renders milliseconds.
-func latency(ms float64) string {
+// latencyText renders milliseconds.
+func latencyText(ms float64) string {
 	switch {
 	case ms >= 10_000:
 		return fmt.Sprintf("%.1f s", ms/1000)
@@ -258,13 +258,13 @@ func (l *Load) Said() []string {
 		fmt.Sprintf("%s over %s, %s: %.4g acts per second were due for %.4g s, and %.4g per second were done; "+
 			"p50 %s, p99 %s, p99.9 %s, at most %s", words.Counted(l.Sessions, "session"), l.Driver, l.Shape, l.Rate,
 			l.Duration/1000,
-			l.All.Rate, latency(l.All.P50), latency(l.All.P99), latency(l.All.P999), latency(l.All.Max)),
+			l.All.Rate, latencyText(l.All.P50), latencyText(l.All.P99), latencyText(l.All.P999), latencyText(l.All.Max)),
 		fmt.Sprintf("%d messages were sent and %d received; %d connections were judged, and a clause was broken on %d of "+
 			"them", l.Sent, l.Received, l.Lives, l.BrokenLives),
-		fmt.Sprintf("memory of a session at rest: %s here%s; at most %s here%s", kilobytes(l.Memory.Session),
-			ofTarget(l.Memory.TargetSession), kilobytes(l.Memory.Peak), ofTarget(l.Memory.TargetPeak)),
+		fmt.Sprintf("memory of a session at rest: %s here%s; at most %s here%s", formatKilobytes(l.Memory.Session),
+			ofTarget(l.Memory.TargetSession), formatKilobytes(l.Memory.Peak), ofTarget(l.Memory.TargetPeak)),
 	}
-	out = append(out, l.crew()...)
+	out = append(out, l.describeWorkers()...)
 	for _, e := range l.Errors {
 		out = append(out, fmt.Sprintf("%s: %s, such as: %s", words.Counted(int(e.Count), "error"), e.Kind, e.Example))
 	}
@@ -277,13 +277,13 @@ func (l *Load) Said() []string {
 	}
 	if l.Lag > lateSchedule {
 		out = append(out, fmt.Sprintf("the schedule itself was up to %s late: this machine is too slow for this load, and "+
-			"the latencies include that", latency(float64(l.Lag)/1000)))
+			"the latencies include that", latencyText(float64(l.Lag)/1000)))
 	}
 	return out
 }
 
-// crew describes the workers in sentences; none if there was one process.
-func (l *Load) crew() (out []string) {
+// describeWorkers describes the workers in sentences; none if there was one process.
+func (l *Load) describeWorkers() (out []string) {
 	if len(l.Workers) == 0 {
 		return nil
 	}
@@ -293,7 +293,7 @@ func (l *Load) crew() (out []string) {
 			out = append(out, fmt.Sprintf("worker %d (process %d) was lost with its %s, and reported last %s after the "+
 				"beginning: %s; of what was due at its sessions, %s not in the figures", i+1, w.PID,
 				words.Counted(w.Sessions, "session"),
-				latency(w.Lost.Since), w.Lost.Why, missing(w.Lost.Acts)))
+				latencyText(w.Lost.Since), w.Lost.Why, describeMissing(w.Lost.Acts)))
 		}
 	}
 	if len(l.Unshown) > 0 {
@@ -303,7 +303,7 @@ func (l *Load) crew() (out []string) {
 	return out
 }
 
-func missing(acts int64) string {
+func describeMissing(acts int64) string {
 	if acts == 1 {
 		return "1 act is"
 	}
@@ -313,7 +313,7 @@ func missing(acts int64) string {
 // lateSchedule is how late a schedule may be without mention, in microseconds.
 const lateSchedule = 20_000
 
-func kilobytes(n int64) string {
+func formatKilobytes(n int64) string {
 	if n <= 0 {
 		return "too little to be measured"
 	}
@@ -327,11 +327,11 @@ func ofTarget(n int64) string {
 	if n == 0 {
 		return ""
 	}
-	return ", " + kilobytes(n) + " in the target"
+	return ", " + formatKilobytes(n) + " in the target"
 }
 
-// rows returns the lines of a table: each act, all of them, each step.
-func (l *Load) rows() (out []LoadAct) {
+// tableRows returns the lines of a table: each act, all of them, each step.
+func (l *Load) tableRows() (out []LoadAct) {
 	out = append(append(out, l.Acts...), l.All)
 	for _, s := range l.Steps {
 		s.Name = fmt.Sprintf("%.0f per second", s.Wanted)
@@ -340,29 +340,29 @@ func (l *Load) rows() (out []LoadAct) {
 	return out
 }
 
-// load writes the table of a load.
-func (c *console) load(l *Load) {
+// writeLoad writes the table of a load.
+func (c *console) writeLoad(l *Load) {
 	if l == nil {
 		return
 	}
-	c.heading(cyan, "Under load")
+	c.printHeading(cyan, "Under load")
 	c.line("  %-20s %9s %8s %9s %9s %9s %9s", "act", "count", "failed", "p50", "p90", "p99", "max")
-	for _, a := range l.rows() {
-		c.line("  %-20s %9d %8d %9s %9s %9s %9s", a.Name, a.Count, a.Failed, latency(a.P50), latency(a.P90), latency(a.P99),
-			latency(a.Max))
+	for _, a := range l.tableRows() {
+		c.line("  %-20s %9d %8d %9s %9s %9s %9s", a.Name, a.Count, a.Failed, latencyText(a.P50),
+			latencyText(a.P90), latencyText(a.P99), latencyText(a.Max))
 	}
 }
 
-// load writes the table of a load.
-func (m *markdown) load(l *Load) {
+// writeLoad writes the table of a load.
+func (m *markdown) writeLoad(l *Load) {
 	if l == nil {
 		return
 	}
 	m.line("| act | count | failed | p50 | p90 | p99 | max |")
 	m.line("|---|--:|--:|--:|--:|--:|--:|")
-	for _, a := range l.rows() {
-		m.line("| %s | %d | %d | %s | %s | %s | %s |", md(a.Name), a.Count, a.Failed, latency(a.P50), latency(a.P90),
-			latency(a.P99), latency(a.Max))
+	for _, a := range l.tableRows() {
+		m.line("| %s | %d | %d | %s | %s | %s | %s |", escapeMD(a.Name), a.Count, a.Failed, latencyText(a.P50),
+			latencyText(a.P90), latencyText(a.P99), latencyText(a.Max))
 	}
 	m.line("")
 }
@@ -378,8 +378,8 @@ const sealScheme = "sha256:"
 // unsealed is the seal of a file while its digest is computed.
 var unsealed = sealScheme + strings.Repeat("0", sha256.Size*2)
 
-// seal puts the seal into the bytes of a results file that has unsealed in its place.
-func seal(b []byte) []byte {
+// insertSeal puts the seal into the bytes of a results file that has unsealed in its place.
+func insertSeal(b []byte) []byte {
 	sum := sha256.Sum256(b)
 	at := bytes.LastIndex(b, []byte(unsealed))
 	hex.Encode(b[at+len(sealScheme):], sum[:])

@@ -77,7 +77,7 @@ type (
 // testcase for each clause that they found broken, so that every failed clause is named by a failure. Problems of a run
 // outside its scenarios (an unreachable target, a baseline to fix) are in a testsuite of their own, if there are any.
 func WriteJUnit(w io.Writer, r *Results) error {
-	r = presentable(r)
+	r = makePresentable(r)
 	root := junitRoot{Name: "parley", Time: seconds(r.Duration)}
 	for i := range r.Runs {
 		root.addRun(r, &r.Runs[i])
@@ -98,14 +98,14 @@ func (root *junitRoot) addRun(r *Results, run *Run) {
 				cases = append(cases, scenarioCase(run, &run.Scenarios[i]))
 			}
 		}
-		root.add(r, run, d, cases)
+		root.addSuite(r, run, d, cases)
 	}
-	root.add(r, run, "monitors", monitorCases(run))
-	root.add(r, run, "run", runCases(run))
+	root.addSuite(r, run, "monitors", monitorCases(run))
+	root.addSuite(r, run, "run", runCases(run))
 }
 
-// add appends a testsuite with its counts, unless it has no cases.
-func (root *junitRoot) add(r *Results, run *Run, part string, cases []junitCase) {
+// addSuite appends a testsuite with its counts, unless it has no cases.
+func (root *junitRoot) addSuite(r *Results, run *Run, part string, cases []junitCase) {
 	if len(cases) == 0 {
 		return
 	}
@@ -117,7 +117,7 @@ func (root *junitRoot) add(r *Results, run *Run, part string, cases []junitCase)
 	}
 	var total float64
 	for _, c := range cases {
-		s.count(c)
+		s.countCase(c)
 		total += c.duration
 	}
 	s.Time = seconds(total)
@@ -128,7 +128,7 @@ func (root *junitRoot) add(r *Results, run *Run, part string, cases []junitCase)
 	root.Suites = append(root.Suites, s)
 }
 
-func (s *junitSuite) count(c junitCase) {
+func (s *junitSuite) countCase(c junitCase) {
 	s.Tests++
 	switch {
 	case c.Failure != nil:
@@ -161,21 +161,21 @@ func scenarioCase(run *Run, s *Scenario) junitCase {
 		Time:     seconds(s.Duration),
 		duration: s.Duration,
 	}
-	c.File, c.Line = located(s.Location)
+	c.File, c.Line = splitLocation(s.Location)
 	for _, cl := range s.Clauses {
 		c.Properties = append(c.Properties, junitProperty{"clause", cl.Clause},
 			junitProperty{"clause." + cl.Clause, string(cl.Outcome)})
 	}
 	c.Properties = append(c.Properties, junitProperty{"outcome", string(s.Outcome)}, junitProperty{"location", s.Location})
-	c.judge(run, s)
+	c.setOutcome(run, s)
 	if text := asideText(run, s, c.Failure != nil || c.Error != nil); text != "" {
 		c.Out = &junitText{text}
 	}
 	return c
 }
 
-// judge maps the outcome of a scenario to its JUnit element.
-func (c *junitCase) judge(run *Run, s *Scenario) {
+// setOutcome maps the outcome of a scenario to its JUnit element.
+func (c *junitCase) setOutcome(run *Run, s *Scenario) {
 	counted, _ := countedOf(run, s)
 	trouble := &junitTrouble{Message: headline(run, s), Type: string(s.Outcome), Text: failureText(s, counted)}
 	switch s.Outcome {
@@ -241,18 +241,18 @@ func headline(run *Run, s *Scenario) string {
 func failureText(s *Scenario, failures []Failure) string {
 	var p printer
 	if len(failures) == 0 {
-		p.view(viewOfError(s, lang.English), nil, "")
+		p.printView(viewOfError(s, lang.English), nil, "")
 	} else {
-		p.failures(s, failures)
-		p.field("reason", "", s.Reason)
+		p.printFailures(s, failures)
+		p.printField("reason", "", s.Reason)
 	}
 	return "\n" + p.String()
 }
 
-func (p *printer) failures(s *Scenario, list []Failure) {
+func (p *printer) printFailures(s *Scenario, list []Failure) {
 	for _, f := range list {
 		p.clauseLine(Clause{ID: f.Clause, Level: f.Level, Section: f.Section, Text: f.Text}, "")
-		p.view(viewOf(hit{s, f}, lang.English), nil, "")
+		p.printView(viewOf(hit{s, f}, lang.English), nil, "")
 		p.WriteByte('\n')
 	}
 }
@@ -261,11 +261,11 @@ func (p *printer) failures(s *Scenario, list []Failure) {
 func asideText(run *Run, s *Scenario, failing bool) string {
 	var p printer
 	for _, n := range s.Notes {
-		p.field("note", "", n)
+		p.printField("note", "", n)
 	}
 	if failing {
 		_, aside := countedOf(run, s)
-		p.failures(s, aside)
+		p.printFailures(s, aside)
 	} else if len(s.Failures) > 0 {
 		p.WriteString(failureText(s, s.Failures))
 	}
@@ -331,12 +331,12 @@ func monitorCase(run *Run, f finding) junitCase {
 	message := string(f.Clause.Outcome) + ": " + f.Clause.ID + " " + string(f.Clause.Level)
 	var p printer
 	p.clauseLine(f.Clause, "")
-	p.field("reason", "", f.Clause.Reason)
+	p.printField("reason", "", f.Clause.Reason)
 	scenarios := map[string]bool{}
 	for i, h := range f.Hits {
 		scenarios[h.Scenario.ID] = true
 		if i < shownPerClause {
-			p.view(viewOf(h, lang.English), nil, "")
+			p.printView(viewOf(h, lang.English), nil, "")
 			p.WriteByte('\n')
 		}
 	}

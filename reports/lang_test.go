@@ -22,9 +22,9 @@ import (
 // saying are the functions that translate their literals, of these packages and the command line: the sentences
 // themselves, or nouns that are counted.
 var (
-	saying = []string{"Say", "say", "heading", "field", "uncut", "command", "add", "oneOr", "findings", "reasons",
-		"causeGroup", "counted", "file"}
-	counting = []string{"Count", "reasons", "counted"}
+	saying = []string{"Say", "addRow", "printHeading", "printField", "printUncut", "printCommand", "add", "addSuite",
+		"oneOr", "writeFindings", "writeReasons", "causeGroup", "addCountedRow", "addFile"}
+	counting = []string{"Count", "writeReasons", "addCountedRow"}
 )
 
 // said returns the texts that Go sources and pages say, with their places.

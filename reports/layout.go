@@ -7,8 +7,9 @@ import (
 	"golang.org/x/text/width"
 )
 
-// columns returns the terminal columns that s takes: wide characters (Chinese, most emoji) two, combining marks none.
-func columns(s string) int {
+// columnWidth returns the terminal columns that s takes: wide characters (Chinese, most emoji) two, combining marks
+// none.
+func columnWidth(s string) int {
 	n := 0
 	for _, r := range s {
 		n += runeColumns(r)
@@ -38,14 +39,14 @@ func Pad(s string, n int) string { return pad(s, n) }
 func Wrap(s string, limit int) []string { return wrap(s, limit) }
 
 // pad pads s on the right to n columns.
-func pad(s string, n int) string { return s + strings.Repeat(" ", max(0, n-columns(s))) }
+func pad(s string, n int) string { return s + strings.Repeat(" ", max(0, n-columnWidth(s))) }
 
 // padLeft pads s on the left to n columns.
-func padLeft(s string, n int) string { return strings.Repeat(" ", max(0, n-columns(s))) + s }
+func padLeft(s string, n int) string { return strings.Repeat(" ", max(0, n-columnWidth(s))) + s }
 
 // shorten cuts s to at most n columns; a cut text ends in "…".
 func shorten(s string, n int) string {
-	if columns(s) <= n {
+	if columnWidth(s) <= n {
 		return s
 	}
 	if n < 1 {

@@ -9,7 +9,7 @@ import (
 
 func TestColumns(t *testing.T) {
 	for s, want := range map[string]int{"": 0, "abc": 3, "切换": 4, "é": 1, "e\u0301": 1, "🙂": 2, "（": 2, "·–…": 3} {
-		if got := columns(s); got != want {
+		if got := columnWidth(s); got != want {
 			t.Errorf("columns(%q) = %d, want %d", s, got, want)
 		}
 	}
@@ -47,14 +47,15 @@ func FuzzWrap(f *testing.F) {
 		if limit < 2 || limit > 200 || !utf8.ValidString(s) {
 			t.Skip()
 		}
-		lines := wrap(visible(strings.ReplaceAll(s, "\n", " ")), limit)
+		lines := wrap(makeVisible(strings.ReplaceAll(s, "\n", " ")), limit)
 		for _, line := range lines {
-			if n := columns(strings.TrimRight(line, " ")); n > limit {
+			if n := columnWidth(strings.TrimRight(line, " ")); n > limit {
 				t.Errorf("%q has %d columns, limit %d", line, n, limit)
 			}
 		}
 		squeeze := func(s string) string { return strings.ReplaceAll(s, " ", "") }
-		if got, want := squeeze(strings.Join(lines, "")), squeeze(visible(strings.ReplaceAll(s, "\n", " "))); got != want {
+		if got, want := squeeze(strings.Join(lines, "")),
+			squeeze(makeVisible(strings.ReplaceAll(s, "\n", " "))); got != want {
 			t.Errorf("text became %q, want %q", got, want)
 		}
 	})

@@ -26,17 +26,17 @@ func WriteMarkdown(w io.Writer, r *Results) error { return WriteMarkdownIn(w, r,
 
 // WriteMarkdownIn is WriteMarkdown in a language.
 func WriteMarkdownIn(w io.Writer, r *Results, l lang.Lang) error {
-	r = localized(r, l)
+	r = makeLocalized(r, l)
 	m := &markdown{lang: l}
 	m.line("%s", MarkdownMark)
 	m.line("## %s Parley: %s\n", verdictMark(r.Verdict), l.Say(string(r.Verdict)))
-	m.line("%s%s\n", md(strings.Join(grounds(r, l), l.Say("; "))), l.Say(" · exit %d", r.Exit))
-	m.counts(r)
+	m.line("%s%s\n", escapeMD(strings.Join(verdictGrounds(r, l), l.Say("; "))), l.Say(" · exit %d", r.Exit))
+	m.writeCounts(r)
 	for i := range r.Runs {
-		m.run(r, &r.Runs[i])
+		m.writeRun(r, &r.Runs[i])
 	}
-	m.load(r.Load)
-	m.line("<sub>%s</sub>", md(r.Suite.program()+" "+aboutRun(r, l)))
+	m.writeLoad(r.Load)
+	m.line("<sub>%s</sub>", escapeMD(r.Suite.program()+" "+aboutRun(r, l)))
 	_, err := w.Write(m.Bytes())
 	return err
 }
@@ -49,8 +49,8 @@ type markdown struct {
 
 func (m *markdown) line(format string, args ...any) { fmt.Fprintf(m, format+"\n", args...) }
 
-// counts writes a table with a line for each run.
-func (m *markdown) counts(r *Results) {
+// writeCounts writes a table with a line for each run.
+func (m *markdown) writeCounts(r *Results) {
 	head := "|"
 	for _, name := range []string{"run", "verdict", "clauses", "passed", "failed", "expected to fail", "warned",
 		"not tested"} {
@@ -61,7 +61,7 @@ func (m *markdown) counts(r *Results) {
 	for i := range r.Runs {
 		run := &r.Runs[i]
 		n := run.Totals.Clauses
-		m.line("| %s · %s | %s %s | %d | %d | %d | %d | %d | %d |", md(runName(run)), md(run.Target.Name),
+		m.line("| %s · %s | %s %s | %d | %d | %d | %d | %d | %d |", escapeMD(runName(run)), escapeMD(run.Target.Name),
 			verdictMark(run.Verdict), m.lang.Say(string(run.Verdict)), n.Total, n.ByOutcome[verdict.Passed],
 			n.ByOutcome[verdict.Failed]+n.ByOutcome[verdict.UnexpectedPass], n.ByOutcome[verdict.ExpectedFail],
 			n.ByOutcome[verdict.Warned], n.ByOutcome[verdict.NotTested]+n.ByOutcome[verdict.EnvError])
@@ -69,26 +69,26 @@ func (m *markdown) counts(r *Results) {
 	m.line("")
 }
 
-func (m *markdown) run(r *Results, run *Run) {
+func (m *markdown) writeRun(r *Results, run *Run) {
 	before := m.Len()
 	found := findingsOf(run, r.Strict)
 	title := ""
 	if len(r.Runs) > 1 {
-		title = m.lang.Say("%s: ", md(runName(run)))
+		title = m.lang.Say("%s: ", escapeMD(runName(run)))
 	}
 	if run.Environment != "" {
-		m.line("### %s%s\n\n%s\n", title, m.lang.Say("the target could not be judged"), md(run.Environment))
+		m.line("### %s%s\n\n%s\n", title, m.lang.Say("the target could not be judged"), escapeMD(run.Environment))
 	}
-	m.findings(title+m.lang.Say("failures"), found.Failed)
-	m.rows(title+m.lang.Say("rows of the baseline to fix"), troubledRows(run.Baseline),
+	m.writeFindings(title+m.lang.Say("failures"), found.Failed)
+	m.writeBaselineRows(title+m.lang.Say("rows of the baseline to fix"), troubledRows(run.Baseline),
 		func(row BaselineRow) string { return baselineText(row, m.lang) })
-	m.rows(title+m.lang.Say("rows of the baseline that expire soon"), endingRows(r, run),
+	m.writeBaselineRows(title+m.lang.Say("rows of the baseline that expire soon"), endingRows(r, run),
 		func(row BaselineRow) string { return endingText(r, row, m.lang) })
-	m.findings(title+m.lang.Say("warnings"), found.Warned)
+	m.writeFindings(title+m.lang.Say("warnings"), found.Warned)
 	if groups := reasonsFor(run, verdict.NotTested); len(groups) > 0 {
 		m.line("### %s%s\n", title, m.lang.Say("not tested"))
 		for _, g := range groups {
-			m.line("- %s", m.lang.Say("%s: %s", md(m.lang.Of(g.Reason)), md(strings.Join(g.IDs, " "))))
+			m.line("- %s", m.lang.Say("%s: %s", escapeMD(m.lang.Of(g.Reason)), escapeMD(strings.Join(g.IDs, " "))))
 		}
 		m.line("")
 	}
@@ -96,7 +96,7 @@ func (m *markdown) run(r *Results, run *Run) {
 		m.line("<details><summary>%s</summary>\n", m.lang.Say("%s of the baseline",
 			m.lang.Count(len(found.Expected), "expected failure")))
 		for _, f := range found.Expected {
-			m.line("- %s", m.lang.Say("%s: %s", md(f.Clause.ID), md(m.lang.Of(f.Clause.Reason))))
+			m.line("- %s", m.lang.Say("%s: %s", escapeMD(f.Clause.ID), escapeMD(m.lang.Of(f.Clause.Reason))))
 		}
 		m.line("\n</details>\n")
 	}
@@ -106,8 +106,8 @@ func (m *markdown) run(r *Results, run *Run) {
 	m.line("")
 }
 
-// findings writes a table of clauses, with the first failure of each.
-func (m *markdown) findings(title string, list []finding) {
+// writeFindings writes a table of clauses, with the first failure of each.
+func (m *markdown) writeFindings(title string, list []finding) {
 	if len(list) == 0 {
 		return
 	}
@@ -124,32 +124,32 @@ func (m *markdown) findings(title string, list []finding) {
 		step, expected, observed := "", "", m.lang.Of(f.Clause.Reason)
 		if len(f.Hits) > 0 {
 			v := viewOf(f.Hits[0], m.lang)
-			step, expected, observed = v.text(founders...), v.text("expected"), v.text("observed")
-			again = cmp.Or(again, v.text("again"))
+			step, expected, observed = v.firstText(stepLabels...), v.firstText("expected"), v.firstText("observed")
+			again = cmp.Or(again, v.firstText("again"))
 		}
-		m.line("| %s %s | %s | %d | %s | %s | %s |", md(f.Clause.ID), f.Clause.Level, md(f.Clause.Text), len(f.Hits),
-			md(step), md(shortened(expected, 300)), md(shortened(observed, 300)))
+		m.line("| %s %s | %s | %d | %s | %s | %s |", escapeMD(f.Clause.ID), f.Clause.Level, escapeMD(f.Clause.Text),
+			len(f.Hits), escapeMD(step), escapeMD(shortenText(expected, 300)), escapeMD(shortenText(observed, 300)))
 	}
 	m.line("")
 	if again != "" {
-		m.line("<details><summary>%s</summary>\n\n%s\n\n</details>\n", m.lang.Say("run the first again"), fence(again))
+		m.line("<details><summary>%s</summary>\n\n%s\n\n</details>\n", m.lang.Say("run the first again"), codeBlock(again))
 	}
 }
 
-// rows writes rows of the baseline.
-func (m *markdown) rows(title string, rows []BaselineRow, text func(BaselineRow) string) {
+// writeBaselineRows writes rows of the baseline.
+func (m *markdown) writeBaselineRows(title string, rows []BaselineRow, text func(BaselineRow) string) {
 	if len(rows) == 0 {
 		return
 	}
 	m.line("### %s\n", title)
 	for _, row := range rows {
-		m.line("- %s %s", md(row.Clause), md(text(row)))
+		m.line("- %s %s", escapeMD(row.Clause), escapeMD(text(row)))
 	}
 	m.line("")
 }
 
-// fence returns a text as a code block, whatever backticks it has.
-func fence(text string) string {
+// codeBlock returns a text as a code block, whatever backticks it has.
+func codeBlock(text string) string {
 	ticks := "```"
 	for strings.Contains(text, ticks) {
 		ticks += "`"
@@ -162,8 +162,8 @@ var mdEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\\"
 	"_", "\\_", "[", "\\[", "]", "\\]", "|", "\\|", "~", "\\~", "#", "&#35;", "@", "&#64;", "://", "&#58;//",
 	"www.", "www&#46;", "$", "&#36;", "\r", "", "\n", "<br>")
 
-// md returns a text so that Markdown shows it as it is, on one line.
-func md(text string) string { return mdEscapes.Replace(strings.TrimSpace(text)) }
+// escapeMD returns a text so that Markdown shows it as it is, on one line.
+func escapeMD(text string) string { return mdEscapes.Replace(strings.TrimSpace(text)) }
 
 // ghMost is how many annotations of one kind GitHub shows for a step; the last one counts the rest.
 const ghMost = 10
@@ -173,20 +173,20 @@ const ghMost = 10
 // every row that expires soon; a notice with the verdict. Annotations point to the step in the user's own feature, or
 // else to the profile; without either they have no file.
 func WriteGitHub(w io.Writer, r *Results) error {
-	r = presentable(r)
+	r = makePresentable(r)
 	g := &annotations{}
 	for i := range r.Runs {
-		g.run(r, &r.Runs[i])
+		g.addRun(r, &r.Runs[i])
 	}
 	var b bytes.Buffer
-	write(&b, "error", g.errors)
-	write(&b, "warning", g.warnings)
+	writeCommands(&b, "error", g.errors)
+	writeCommands(&b, "warning", g.warnings)
 	kind := "notice"
 	if len(g.errors) == 0 && r.Exit != verdict.ExitConformant {
 		kind = "error"
 	}
-	write(&b, kind, []annotation{{title: "parley: " + string(r.Verdict),
-		text: strings.Join(grounds(r, lang.English), "; ")}})
+	writeCommands(&b, kind, []annotation{{title: "parley: " + string(r.Verdict),
+		text: strings.Join(verdictGrounds(r, lang.English), "; ")}})
 	_, err := w.Write(b.Bytes())
 	return err
 }
@@ -196,7 +196,7 @@ type annotation struct{ file, line, title, text string }
 // annotations are those of a report, in order.
 type annotations struct{ errors, warnings []annotation }
 
-func (g *annotations) run(r *Results, run *Run) {
+func (g *annotations) addRun(r *Results, run *Run) {
 	at := annotation{file: run.Target.Profile}
 	if run.Environment != "" {
 		at.title, at.text = runName(run)+": the target could not be judged", run.Environment
@@ -204,10 +204,10 @@ func (g *annotations) run(r *Results, run *Run) {
 	}
 	found := findingsOf(run, r.Strict)
 	for _, f := range found.Failed {
-		g.errors = append(g.errors, annotate(run, f))
+		g.errors = append(g.errors, annotationOf(run, f))
 	}
 	for _, f := range found.Warned {
-		g.warnings = append(g.warnings, annotate(run, f))
+		g.warnings = append(g.warnings, annotationOf(run, f))
 	}
 	for _, row := range troubledRows(run.Baseline) {
 		at.title, at.text = "baseline "+row.Clause, baselineText(row, lang.English)
@@ -220,10 +220,10 @@ func (g *annotations) run(r *Results, run *Run) {
 }
 
 // ghRows are the rows of a failure that an annotation shows.
-var ghRows = append([]string{"scenario", "expected", "observed", "stderr", "again"}, founders...)
+var ghRows = append([]string{"scenario", "expected", "observed", "stderr", "again"}, stepLabels...)
 
-// annotate returns the annotation of a clause.
-func annotate(run *Run, f finding) annotation {
+// annotationOf returns the annotation of a clause.
+func annotationOf(run *Run, f finding) annotation {
 	a := annotation{file: run.Target.Profile, title: f.Clause.ID + " " + string(f.Clause.Level) + " " + runName(run),
 		text: f.Clause.Text}
 	if len(f.Hits) == 0 {
@@ -250,8 +250,8 @@ func annotate(run *Run, f finding) annotation {
 	return a
 }
 
-// write writes commands of one kind, at most ghMost.
-func write(b *bytes.Buffer, kind string, list []annotation) {
+// writeCommands writes commands of one kind, at most ghMost.
+func writeCommands(b *bytes.Buffer, kind string, list []annotation) {
 	for i, a := range list {
 		if i == ghMost-1 && len(list) > ghMost {
 			a = annotation{title: "parley", text: "and " + words.Counted(len(list)-i, kind) + " more: see the report"}

@@ -51,7 +51,7 @@ func NewMatrixIn(l lang.Lang, list ...*Results) *Matrix {
 	by := map[string][]entry{}
 	var names []string
 	for _, r := range list {
-		r = localized(r, l)
+		r = makeLocalized(r, l)
 		for i := range r.Runs {
 			name := runName(&r.Runs[i])
 			if by[name] == nil {
@@ -136,20 +136,20 @@ func WriteMatrixMarkdown(w io.Writer, m *Matrix) error {
 	out := &markdown{lang: l}
 	out.line("%s", MarkdownMark)
 	for _, t := range m.Tables {
-		out.line("## %s\n", md(t.Name))
+		out.line("## %s\n", escapeMD(t.Name))
 		if t.Excuse != "" {
 			out.line("%s\n", t.Excuse)
 		}
 		head, rule, notes := "| "+l.Say("clause")+" |", "|---|", ""
 		verdicts, counts := "| "+l.Say("verdict")+" |", "| "+l.Say("clauses passed")+" |"
 		for i, c := range t.Columns {
-			head += " " + md(c.Target+" "+c.Version) + " |"
+			head += " " + escapeMD(c.Target+" "+c.Version) + " |"
 			rule += ":-:|"
 			verdicts += " " + verdictMark(c.Verdict) + " " + l.Say(string(c.Verdict)) + " |"
 			n := t.Counts(i)
 			counts += " " + l.Say("%d of %d", n.Passed, n.All) + " |"
 			if c.Note != "" {
-				notes += "- " + l.Say("%s: %s", md(c.Target+" "+c.Version), md(c.Note)) + "\n"
+				notes += "- " + l.Say("%s: %s", escapeMD(c.Target+" "+c.Version), escapeMD(c.Note)) + "\n"
 			}
 		}
 		out.line("%s\n%s\n%s\n%s", head, rule, verdicts, counts)
@@ -163,7 +163,7 @@ func WriteMatrixMarkdown(w io.Writer, m *Matrix) error {
 			for _, o := range row.Outcomes {
 				cells += " " + cellText(o, l) + " |"
 			}
-			out.line("| %s %s |%s", md(row.ID), row.Level, cells)
+			out.line("| %s %s |%s", escapeMD(row.ID), row.Level, cells)
 		}
 		out.line("")
 		if alike > 0 {

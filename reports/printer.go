@@ -28,23 +28,23 @@ func (p *printer) line(format string, args ...any) {
 	p.WriteByte('\n')
 }
 
-// heading starts a new part with an empty line and its title.
-func (p *printer) heading(c colour, format string, args ...any) {
+// printHeading starts a new part with an empty line and its title.
+func (p *printer) printHeading(c colour, format string, args ...any) {
 	p.WriteByte('\n')
-	p.hang("", "", p.lang.Say(format, args...), strong(c))
+	p.printHung("", "", p.lang.Say(format, args...), strong(c))
 }
 
-// hang writes label and text; what does not fit on the line continues below, under the text.
-func (p *printer) hang(label string, lc colour, text string, tc colour) {
-	lead := p.paint.text(lc, label)
-	for _, part := range p.fit(text, columns(label)) {
-		p.line("%s%s", lead, p.paint.text(tc, part))
-		lead = strings.Repeat(" ", columns(label))
+// printHung writes label and text; what does not fit on the line continues below, under the text.
+func (p *printer) printHung(label string, lc colour, text string, tc colour) {
+	lead := p.paint.inColour(lc, label)
+	for _, part := range p.fitText(text, columnWidth(label)) {
+		p.line("%s%s", lead, p.paint.inColour(tc, part))
+		lead = strings.Repeat(" ", columnWidth(label))
 	}
 }
 
-// fit breaks text into lines that leave room for indent columns before them.
-func (p *printer) fit(text string, indent int) []string {
+// fitText breaks text into lines that leave room for indent columns before them.
+func (p *printer) fitText(text string, indent int) []string {
 	limit := 0
 	if p.width > 0 {
 		limit = max(20, p.width-indent)
@@ -56,33 +56,33 @@ func (p *printer) fit(text string, indent int) []string {
 	return out
 }
 
-// field writes one labelled line of a failure; nothing if text is empty.
-func (p *printer) field(label string, c colour, text string) {
+// printField writes one labelled line of a failure; nothing if text is empty.
+func (p *printer) printField(label string, c colour, text string) {
 	if text != "" {
-		p.hang("  "+pad(p.lang.Say(label), 10)+" ", c, text, "")
+		p.printHung("  "+pad(p.lang.Say(label), 10)+" ", c, text, "")
 	}
 }
 
-// uncut writes a labelled path on one line of any length, so that it can be copied.
-func (p *printer) uncut(label, path string) {
+// printUncut writes a labelled path on one line of any length, so that it can be copied.
+func (p *printer) printUncut(label, path string) {
 	if path != "" {
-		p.line("%s%s", p.paint.text(dim, "  "+pad(p.lang.Say(label), 10)+" "), path)
+		p.line("%s%s", p.paint.inColour(dim, "  "+pad(p.lang.Say(label), 10)+" "), path)
 	}
 }
 
-// command writes a shell command that can be copied: a long one continues after a backslash.
-func (p *printer) command(label, text string) {
+// printCommand writes a shell command that can be copied: a long one continues after a backslash.
+func (p *printer) printCommand(label, text string) {
 	if text == "" {
 		return
 	}
 	lead := "  " + pad(p.lang.Say(label), 10) + " "
-	indent := strings.Repeat(" ", columns(lead)+2)
-	lines := commandLines(text, p.width-columns(indent)-2)
+	indent := strings.Repeat(" ", columnWidth(lead)+2)
+	lines := commandLines(text, p.width-columnWidth(indent)-2)
 	for i, l := range lines {
 		if i < len(lines)-1 {
 			l += ` \`
 		}
-		p.line("%s%s", p.paint.text(dim, lead), l)
+		p.line("%s%s", p.paint.inColour(dim, lead), l)
 		lead = indent
 	}
 }
@@ -93,7 +93,7 @@ func commandLines(text string, limit int) []string {
 	var lines []string
 	for _, part := range shellFlags(text) {
 		last := len(lines) - 1
-		if last < 0 || limit > 0 && columns(lines[last])+1+columns(part) > limit {
+		if last < 0 || limit > 0 && columnWidth(lines[last])+1+columnWidth(part) > limit {
 			lines = append(lines, part)
 			continue
 		}
@@ -161,7 +161,7 @@ func strong(c colour) colour {
 // paint colours text if true.
 type paint bool
 
-func (p paint) text(c colour, s string) string {
+func (p paint) inColour(c colour, s string) string {
 	if !p || c == "" || s == "" {
 		return s
 	}
@@ -206,8 +206,8 @@ type grid struct {
 	gap     string
 }
 
-// tables writes the clauses of a run by level and, unless it is to be brief, by section of their source.
-func (c *console) tables(run *Run, brief bool) {
+// writeTables writes the clauses of a run by level and, unless it is to be brief, by section of their source.
+func (c *console) writeTables(run *Run, brief bool) {
 	t := run.Totals
 	levels := levelRows(t.ByLevel)
 	levels = append(levels, row{c.lang.Say("all clauses"), t.Clauses}, row{c.lang.Say("scenarios"), t.Scenarios})
@@ -216,24 +216,24 @@ func (c *console) tables(run *Run, brief bool) {
 		sections = append(sections, row{s, t.BySection[s]})
 	}
 	g := fitGrid(slices.Concat(levels, sections), c.width, c.lang)
-	c.table(g, c.lang.Say("level"), levels)
+	c.writeTable(g, c.lang.Say("level"), levels)
 	if len(sections) > 0 && !brief {
-		c.table(g, c.lang.Say("section"), sections)
+		c.writeTable(g, c.lang.Say("section"), sections)
 	}
 	disputed := t.ByLevel[string(verdict.Conflict)].Total > 0
 	if t.Excluded > 0 || t.OtherRole > 0 || disputed {
 		c.WriteByte('\n')
 	}
 	if disputed {
-		c.hang("", "", c.lang.Say("CONFLICT: the source document disagrees with itself; the fair reading is judged "+
+		c.printHung("", "", c.lang.Say("CONFLICT: the source document disagrees with itself; the fair reading is judged "+
 			"(parley explain ID)"), dim)
 	}
 	if t.Excluded > 0 {
-		c.hang("", "", c.lang.Say("%s excluded, which no test from outside could judge (parley list names them)",
+		c.printHung("", "", c.lang.Say("%s excluded, which no test from outside could judge (parley list names them)",
 			c.lang.Count(t.Excluded, "further clause")), dim)
 	}
 	if t.OtherRole > 0 {
-		c.hang("", "", c.lang.Say("%s of targets of other roles", c.lang.Count(t.OtherRole, "further clause")), dim)
+		c.printHung("", "", c.lang.Say("%s of targets of other roles", c.lang.Count(t.OtherRole, "further clause")), dim)
 	}
 }
 
@@ -251,7 +251,7 @@ func levelRows(by map[string]Count) []row {
 func fitGrid(rows []row, width int, l lang.Lang) grid {
 	g := grid{gap: "  "}
 	for _, r := range rows {
-		g.label = max(g.label, columns(r.label))
+		g.label = max(g.label, columnWidth(r.label))
 	}
 	g.columns = usedColumns(rows, l)
 	if g.measure(rows); g.total() > width {
@@ -271,7 +271,7 @@ func usedColumns(rows []row, l lang.Lang) []column {
 	var out []column
 	for _, col := range tableColumns {
 		if col.always || slices.ContainsFunc(rows, func(r row) bool { return col.value(r.count) > 0 }) {
-			out = append(out, col.in(l))
+			out = append(out, col.inLanguage(l))
 		}
 	}
 	return out
@@ -280,7 +280,7 @@ func usedColumns(rows []row, l lang.Lang) []column {
 func (g *grid) measure(rows []row) {
 	g.widths = g.widths[:0]
 	for _, col := range g.columns {
-		w := max(columns(col.head[0]), columns(col.head[1]))
+		w := max(columnWidth(col.head[0]), columnWidth(col.head[1]))
 		for _, r := range rows {
 			w = max(w, len(strconv.Itoa(col.value(r.count))))
 		}
@@ -296,8 +296,8 @@ func (g *grid) total() int {
 	return n
 }
 
-// in returns the column with its head in a language. Chinese heads are short enough for one line.
-func (col column) in(l lang.Lang) column {
+// inLanguage returns the column with its head in a language. Chinese heads are short enough for one line.
+func (col column) inLanguage(l lang.Lang) column {
 	if l == lang.Chinese {
 		col.head = [2]string{"", l.Say(col.Title())}
 		col.short = col.head
@@ -315,7 +315,7 @@ func (col column) value(n Count) int {
 	return n.ByOutcome[col.outcome]
 }
 
-func (c *console) table(g grid, label string, rows []row) {
+func (c *console) writeTable(g grid, label string, rows []row) {
 	c.WriteByte('\n')
 	for i := range 2 {
 		line := pad([2]string{"", label}[i], g.label)
@@ -323,28 +323,28 @@ func (c *console) table(g grid, label string, rows []row) {
 			line += g.gap + padLeft(col.head[i], g.widths[j])
 		}
 		if line = strings.TrimRight(line, " "); line != "" { // heads of one line leave the first one empty
-			c.line("%s", c.paint.text(dim, line))
+			c.line("%s", c.paint.inColour(dim, line))
 		}
 	}
 	for _, r := range rows {
 		line := pad(r.label, g.label)
 		for j, col := range g.columns {
-			line += g.gap + c.cell(col, col.value(r.count), g.widths[j])
+			line += g.gap + c.cellText(col, col.value(r.count), g.widths[j])
 		}
 		c.line("%s", line)
 	}
 }
 
-// cell shows a zero as a dash, so that the numbers that matter stand out.
-func (c *console) cell(col column, n, width int) string {
+// cellText shows a zero as a dash, so that the numbers that matter stand out.
+func (c *console) cellText(col column, n, width int) string {
 	if n == 0 && col.outcome != totalColumn {
-		return c.paint.text(dim, padLeft("-", width))
+		return c.paint.inColour(dim, padLeft("-", width))
 	}
 	var tint colour
 	if col.outcome != totalColumn {
 		tint = lookOf(col.outcome).colour
 	}
-	return c.paint.text(tint, padLeft(strconv.Itoa(n), width))
+	return c.paint.inColour(tint, padLeft(strconv.Itoa(n), width))
 }
 
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

@@ -60,8 +60,8 @@ func (p *Progress) Start() {
 	defer p.mu.Unlock()
 	p.running, p.begun = true, time.Now()
 	if p.opts.TTY {
-		p.draw()
-		p.stopped.Go(p.redraw)
+		p.drawLine()
+		p.stopped.Go(p.keepRedrawing)
 	}
 }
 
@@ -102,7 +102,7 @@ func (p *Progress) Note(text string) {
 		return
 	}
 	p.print(eraseLine + oneLine(text) + "\n")
-	p.draw()
+	p.drawLine()
 }
 
 // Stop ends the progress and removes the live line, so that later output starts on a clean line. It may be called
@@ -120,8 +120,8 @@ func (p *Progress) Stop() {
 	p.stopped.Wait()
 }
 
-// redraw updates the live line and its clock until Stop.
-func (p *Progress) redraw() {
+// keepRedrawing updates the live line and its clock until Stop.
+func (p *Progress) keepRedrawing() {
 	tick := time.NewTicker(redrawEvery)
 	defer tick.Stop()
 	for {
@@ -131,7 +131,7 @@ func (p *Progress) redraw() {
 		case <-tick.C:
 			p.mu.Lock()
 			if p.running {
-				p.draw()
+				p.drawLine()
 			}
 			p.mu.Unlock()
 		}
@@ -168,18 +168,18 @@ func (p *Progress) tellQuarter() {
 	}
 	p.quarter = quarter
 	p.print(p.opts.Lang.Say("%3d %%  %d of %s  %s  %s\n",
-		25*quarter, p.done, p.opts.Lang.Count(p.opts.Total, "scenario"), p.tally(), p.elapsed()))
+		25*quarter, p.done, p.opts.Lang.Count(p.opts.Total, "scenario"), p.tallyText(), p.elapsed()))
 }
 
 // print ignores errors: see Progress.
 func (p *Progress) print(s string) { _, _ = io.WriteString(p.w, s) }
 
 func (p *Progress) elapsed() string {
-	return duration(float64(time.Since(p.begun))/float64(time.Millisecond), p.opts.Lang)
+	return formatDuration(float64(time.Since(p.begun))/float64(time.Millisecond), p.opts.Lang)
 }
 
-// tally lists every outcome seen so far.
-func (p *Progress) tally() string {
+// tallyText lists every outcome seen so far.
+func (p *Progress) tallyText() string {
 	var parts []string
 	for _, o := range verdict.Outcomes {
 		if n := p.counts[o]; n > 0 {
@@ -195,18 +195,18 @@ const eraseLine = "\r\x1b[K"
 // barColumns is the length of the bar.
 const barColumns = 20
 
-// draw redraws the live line. It never fills the last column, as some terminals would wrap.
-func (p *Progress) draw() {
+// drawLine redraws the live line. It never fills the last column, as some terminals would wrap.
+func (p *Progress) drawLine() {
 	var b strings.Builder
 	b.WriteString(eraseLine)
 	room := p.opts.Width - 1
 	put := func(c colour, s string) {
 		s = shorten(s, room)
-		room -= columns(s)
-		b.WriteString(p.paint.text(c, s))
+		room -= columnWidth(s)
+		b.WriteString(p.paint.inColour(c, s))
 	}
 	p.drawBar(put)
-	put("", p.clock()+"  ")
+	put("", p.elapsedSeconds()+"  ")
 	for _, o := range verdict.Outcomes {
 		if n := p.counts[o]; n > 0 {
 			put(lookOf(o).colour, fmt.Sprintf("%d %s  ", n, wordOf(o, p.opts.Lang)))
@@ -229,8 +229,8 @@ func (p *Progress) drawBar(put func(colour, string)) {
 	put("", fmt.Sprintf("] %d/%d  ", p.done, p.opts.Total))
 }
 
-// clock returns the time since Start in whole seconds, to keep the line steady.
-func (p *Progress) clock() string {
+// elapsedSeconds returns the time since Start in whole seconds, to keep the line steady.
+func (p *Progress) elapsedSeconds() string {
 	s := int(time.Since(p.begun).Seconds())
 	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }

@@ -153,7 +153,7 @@ func TestProgressTTYWidth(t *testing.T) {
 			time.Sleep(time.Second)
 			p.Stop()
 			for part := range strings.SplitSeq(w.take(), eraseLine) {
-				if n := columns(part); n >= width || strings.ContainsAny(part, "\n\x00\x1b") {
+				if n := columnWidth(part); n >= width || strings.ContainsAny(part, "\n\x00\x1b") {
 					t.Errorf("width %d: %d columns in %q", width, n, part)
 				}
 			}

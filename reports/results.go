@@ -140,8 +140,8 @@ type Target struct {
 	ProfileDigest string `json:"profile_digest,omitempty"`
 }
 
-// unchecked says in reports that a target's certificate was not checked.
-func unchecked(l lang.Lang) string { return l.Say("certificate not checked") }
+// uncheckedNote says in reports that a target's certificate was not checked.
+func uncheckedNote(l lang.Lang) string { return l.Say("certificate not checked") }
 
 // Origin says where a target comes from.
 type Origin string

@@ -12,20 +12,20 @@ import (
 )
 
 // validUTF8 replaces every byte that is not UTF-8 by \xNN.
-func validUTF8(s string) string { return escape(s, func(rune) bool { return true }) }
+func validUTF8(s string) string { return escapeRunes(s, func(rune) bool { return true }) }
 
-// visible makes a text from the wire safe for a terminal, XML and HTML: characters without a glyph (control
+// makeVisible makes a text from the wire safe for a terminal, XML and HTML: characters without a glyph (control
 // characters, bidirectional marks, a BOM, bytes that are not UTF-8) are written as Go escapes. Line breaks and tabs
 // stay.
-func visible(s string) string {
-	return escape(s, func(r rune) bool { return unicode.IsGraphic(r) || r == '\n' || r == '\t' })
+func makeVisible(s string) string {
+	return escapeRunes(s, func(r rune) bool { return unicode.IsGraphic(r) || r == '\n' || r == '\t' })
 }
 
 // oneLine is visible for a text that must stay on one line.
-func oneLine(s string) string { return escape(s, unicode.IsGraphic) }
+func oneLine(s string) string { return escapeRunes(s, unicode.IsGraphic) }
 
-// escape writes every rune that keep rejects, and every byte that is not UTF-8, as a Go escape.
-func escape(s string, keep func(rune) bool) string {
+// escapeRunes writes every rune that keep rejects, and every byte that is not UTF-8, as a Go escape.
+func escapeRunes(s string, keep func(rune) bool) string {
 	var b strings.Builder
 	done := 0
 	for i := 0; i < len(s); {
@@ -67,23 +67,23 @@ func escapeRune(r rune, b byte, bad bool) string {
 // sgr matches a terminal colour code; servers that log in colour send it.
 var sgr = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// presentable returns a copy of r in which every text is visible. The writers for people start from it, so that no
+// makePresentable returns a copy of r in which every text is visible. The writers for people start from it, so that no
 // text contains a byte that their format cannot represent.
-func presentable(r *Results) *Results {
+func makePresentable(r *Results) *Results {
 	c := *r
 	c.Runs = make([]Run, len(r.Runs))
 	for i, run := range r.Runs {
 		run.TargetStderr = strings.ReplaceAll(sgr.ReplaceAllString(run.TargetStderr, ""), "\r\n", "\n")
 		c.Runs[i] = run
 	}
-	out := mapTexts(reflect.ValueOf(c), visible).Interface().(Results)
+	out := mapTexts(reflect.ValueOf(c), makeVisible).Interface().(Results)
 	return &out
 }
 
-// localized is presentable for readers of a language: reasons of ours are in it, and a clause is told in the words of
-// the source document if they are in the language; Source then has the text of the ledger.
-func localized(r *Results, l lang.Lang) *Results {
-	r = presentable(r)
+// makeLocalized is presentable for readers of a language: reasons of ours are in it, and a clause is told in the words
+// of the source document if they are in the language; Source then has the text of the ledger.
+func makeLocalized(r *Results, l lang.Lang) *Results {
+	r = makePresentable(r)
 	if l == "" || l == lang.English {
 		return r
 	}

@@ -19,7 +19,7 @@ func TestVisible(t *testing.T) {
 		{"line separators", "\u2028", `\u2028`},
 		{"characters invalid in XML", "\ufffe\U0001ffff", `\ufffe\U0001ffff`},
 	} {
-		if got := visible(tt.in); got != tt.want {
+		if got := makeVisible(tt.in); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.reason, got, tt.want)
 		}
 	}
@@ -31,7 +31,7 @@ func TestVisible(t *testing.T) {
 // TestPresentable: the copy has no raw text, and the original is unchanged.
 func TestPresentable(t *testing.T) {
 	r := sample()
-	p := presentable(r)
+	p := makePresentable(r)
 	if diff := cmp.Diff(sample(), r); diff != "" {
 		t.Errorf("the original changed:\n%s", diff)
 	}

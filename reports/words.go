@@ -41,9 +41,10 @@ func lookOf(o verdict.Outcome) look {
 // wordOf returns the word for an outcome.
 func wordOf(o verdict.Outcome, l lang.Lang) string { return l.Say(shownLook(o).word) }
 
-// grounds returns the reasons of the overall verdict, worst first, each a short phrase. There is always at least one.
-func grounds(r *Results, l lang.Lang) []string {
-	t := tally(r)
+// verdictGrounds returns the reasons of the overall verdict, worst first, each a short phrase. There is always at least
+// one.
+func verdictGrounds(r *Results, l lang.Lang) []string {
+	t := sumUpRuns(r)
 	var out []string
 	add := func(cond bool, format string, args ...any) {
 		if cond {
@@ -59,7 +60,7 @@ func grounds(r *Results, l lang.Lang) []string {
 		"%s of the baseline no longer hold"), l.Count(t.badBaseline, "row"))
 	add(t.badBaseline == 0 && t.unexpected > 0, "%s passed that the baseline expects to fail",
 		l.Count(t.unexpected, "clause"))
-	for _, t := range r.Load.exceeded() {
+	for _, t := range r.Load.exceededThresholds() {
 		add(true, "%s", t.String())
 	}
 	add(r.Passive && r.Load == nil, "only traffic between others was judged, which certifies nothing")
@@ -81,7 +82,7 @@ func grounds(r *Results, l lang.Lang) []string {
 	add(t.warned > 0, "%s", l.Count(t.warned, "warning"))
 	add(r.Selection != "", "only %s was run", r.Selection)
 	add(len(out) == 0, "no binding clause was tested")
-	return append(asked(r, l), out...)
+	return append(describeAsked(r, l), out...)
 }
 
 // cutOff returns the ids of the scenarios that were cut off and might have broken a binding clause: these alone keep a
@@ -105,9 +106,9 @@ func cutOff(r *Results) (ids []string) {
 
 var clauseID = regexp.MustCompile(`\b[A-Z]+-\d+[a-z]?\b`)
 
-// asked says what became of the clauses that the run was narrowed to by their ids, as other clauses that the same
-// traffic shows are judged, too: "AS-079 passed". It is empty if there are no such clauses, or many.
-func asked(r *Results, l lang.Lang) (out []string) {
+// describeAsked says what became of the clauses that the run was narrowed to by their ids, as other clauses that the
+// same traffic shows are judged, too: "AS-079 passed". It is empty if there are no such clauses, or many.
+func describeAsked(r *Results, l lang.Lang) (out []string) {
 	ids := clauseID.FindAllString(r.Selection, -1)
 	if len(ids) > maxAsked || strings.Contains(strings.ReplaceAll(r.Selection, "not @exclusive", ""), "not ") {
 		return nil
@@ -149,7 +150,7 @@ type sums struct {
 	unreachable bool
 }
 
-func tally(r *Results) sums {
+func sumUpRuns(r *Results) sums {
 	var t sums
 	for _, run := range r.Runs {
 		for _, c := range run.Clauses {
@@ -269,8 +270,8 @@ func oneOr(n int, one, several string) string {
 	return several
 }
 
-// duration formats fractional milliseconds for people.
-func duration(ms float64, l lang.Lang) string {
+// formatDuration formats fractional milliseconds for people.
+func formatDuration(ms float64, l lang.Lang) string {
 	switch {
 	case ms < 10:
 		return l.Say("%.1f ms", ms)
@@ -284,8 +285,8 @@ func duration(ms float64, l lang.Lang) string {
 	}
 }
 
-// moment formats a time in UTC, so that a report reads the same everywhere.
-func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+// formatTime formats a time in UTC, so that a report reads the same everywhere.
+func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
 // shortDigest returns enough of a digest to recognise it.
 func shortDigest(d string) string {

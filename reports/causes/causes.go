@@ -98,45 +98,45 @@ func Of(findings []Finding) []Cause {
 		g.findings = append(g.findings, f)
 	}
 	var out []Cause
-	for _, g := range uniteMembers(uniteCodes(unite(order))) {
-		out = append(out, g.cause())
+	for _, g := range uniteMembers(uniteCodes(mergeAtSameRecords(order))) {
+		out = append(out, g.makeCause())
 	}
 	slices.SortStableFunc(out, func(a, b Cause) int {
 		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Rank, b.Rank),
-			truths(a.Ended, b.Ended), cmp.Compare(len(b.Scenarios), len(a.Scenarios)),
+			compareTruths(a.Ended, b.Ended), cmp.Compare(len(b.Scenarios), len(a.Scenarios)),
 			cmp.Compare(b.Findings, a.Findings), cmp.Compare(a.Clauses[0], b.Clauses[0]), cmp.Compare(a.ID, b.ID))
 	})
 	return out
 }
 
-// unite makes one of the groups that were found at exactly the same records (rule 2).
-func unite(all []*group) []*group {
+// mergeAtSameRecords makes one of the groups that were found at exactly the same records (rule 2).
+func mergeAtSameRecords(all []*group) []*group {
 	at := map[string]*group{}
 	var out []*group
 	for _, g := range all {
-		places := g.places()
+		places := g.findingPlaces()
 		first := at[places]
 		if places == "" || first == nil {
 			at[places] = g
 			out = append(out, g)
 			continue
 		}
-		first.absorb(g)
+		first.mergeGroup(g)
 	}
 	return out
 }
 
-// places lists where the findings of a group were found; "" if one of them has no place.
-func (g *group) places() string {
-	seen := g.records()
+// findingPlaces lists where the findings of a group were found; "" if one of them has no place.
+func (g *group) findingPlaces() string {
+	seen := g.findingRecords()
 	if seen == nil {
 		return ""
 	}
 	return string(rune('0'+g.class)) + strings.Join(slices.Sorted(maps.Keys(seen)), "\x01")
 }
 
-// records returns the records at which the findings of a group were found; nil if one of them has no place.
-func (g *group) records() map[string]bool {
+// findingRecords returns the records at which the findings of a group were found; nil if one of them has no place.
+func (g *group) findingRecords() map[string]bool {
 	seen := map[string]bool{}
 	for _, f := range g.findings {
 		if f.Record == "" {
@@ -147,13 +147,13 @@ func (g *group) records() map[string]bool {
 	return seen
 }
 
-// absorb makes one cause of two.
-func (g *group) absorb(other *group) {
+// mergeGroup makes one cause of two.
+func (g *group) mergeGroup(other *group) {
 	g.also = append(append(g.also, other.pair), other.also...)
 	g.findings = append(g.findings, other.findings...)
 }
 
-func (g *group) cause() Cause {
+func (g *group) makeCause() Cause {
 	c := Cause{ID: ID(g.pair.Expected, g.pair.Observed), Kinds: append([]Pair{g.pair}, g.also...), Class: g.class,
 		Rank: g.findings[0].Rank}
 	clauses, scenarios, drivers := map[string]bool{}, map[string]bool{}, map[string]bool{}
@@ -165,10 +165,10 @@ func (g *group) cause() Cause {
 		c.Ended = c.Ended || f.Ended
 		c.Members = append(c.Members, f.Index)
 		for _, next := range f.Following {
-			c.follow(next)
+			c.addFollowing(next)
 		}
 		c.More += f.More
-		if clearer(f, best) {
+		if explainsBetter(f, best) {
 			best = f
 		}
 	}
@@ -177,8 +177,8 @@ func (g *group) cause() Cause {
 	return c
 }
 
-// follow keeps one of each clause that follows, and counts the rest.
-func (c *Cause) follow(next Following) {
+// addFollowing keeps one of each clause that follows, and counts the rest.
+func (c *Cause) addFollowing(next Following) {
 	known := slices.ContainsFunc(c.Following, func(f Following) bool { return f.Clause == next.Clause })
 	if known || len(c.Following) >= maxFollowing {
 		c.More++
@@ -187,12 +187,12 @@ func (c *Cause) follow(next Following) {
 	c.Following = append(c.Following, next)
 }
 
-// clearer reports whether a finding explains a cause better than another: its clause fails instead of warning, and
-// binds more strongly, it was not shortened, it is in the transcript that was kept, a step found it, it came after
+// explainsBetter reports whether a finding explains a cause better than another: its clause fails instead of warning,
+// and binds more strongly, it was not shortened, it is in the transcript that was kept, a step found it, it came after
 // fewer records, and it says what happened in fewer words.
-func clearer(a, b Finding) bool {
-	return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Level, b.Level), truths(!cutOff(a), !cutOff(b)),
-		truths(!inRepeat(a), !inRepeat(b)), truths(a.Monitor == "", b.Monitor == ""), cmp.Compare(a.N, b.N),
+func explainsBetter(a, b Finding) bool {
+	return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Level, b.Level), compareTruths(!cutOff(a), !cutOff(b)),
+		compareTruths(!inRepeat(a), !inRepeat(b)), compareTruths(a.Monitor == "", b.Monitor == ""), cmp.Compare(a.N, b.N),
 		cmp.Compare(len(a.Observed)+len(a.Expected), len(b.Observed)+len(b.Expected))) < 0
 }
 
@@ -201,8 +201,8 @@ func inRepeat(f Finding) bool { return strings.Contains(f.Observed, repeated) }
 
 func cutOff(f Finding) bool { return strings.Contains(f.Observed, "…") }
 
-// truths orders true before false.
-func truths(a, b bool) int {
+// compareTruths orders true before false.
+func compareTruths(a, b bool) int {
 	switch {
 	case a == b:
 		return 0

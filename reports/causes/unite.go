@@ -41,7 +41,7 @@ func uniteCodes(all []*group) []*group {
 			first[k] = g
 			out = append(out, g)
 		default:
-			one.absorb(g)
+			one.mergeGroup(g)
 		}
 	}
 	return out
@@ -62,12 +62,12 @@ func uniteMembers(all []*group) []*group {
 		if gone[large] || !member.MatchString(large.pair.Expected) {
 			continue
 		}
-		records := large.records()
+		records := large.findingRecords()
 		for _, small := range bySize[i+1:] {
 			if !gone[small] && small.class == large.class && small.pair.Observed == large.pair.Observed &&
-				sharesMember(small, large) && isWithin(small.records(), records) {
+				sharesMember(small, large) && isWithin(small.findingRecords(), records) {
 				gone[small] = true
-				large.absorb(small)
+				large.mergeGroup(small)
 			}
 		}
 	}

@@ -219,7 +219,7 @@ func Audit(r *reports.Results, known []reports.Clause) error {
 			return err
 		}
 		for driver, o := range c.ByDriver {
-			if c.Outcome == verdict.Passed && bad(o) {
+			if c.Outcome == verdict.Passed && isBad(o) {
 				return fmt.Errorf("the results say that %s passed, and that it is %s over %s", c.ID, o, driver)
 			}
 		}
@@ -266,7 +266,7 @@ func auditScenarios(run *reports.Run) error {
 	}
 	for _, sc := range run.Scenarios {
 		for _, j := range sc.Clauses {
-			if bad(j.Outcome) && outcomes[j.Clause] == verdict.Passed {
+			if isBad(j.Outcome) && outcomes[j.Clause] == verdict.Passed {
 				return fmt.Errorf("the results say that %s passed, and that %s found it %s", j.Clause, sc.ID, j.Outcome)
 			}
 		}
@@ -274,7 +274,7 @@ func auditScenarios(run *reports.Run) error {
 	return nil
 }
 
-func bad(o verdict.Outcome) bool {
+func isBad(o verdict.Outcome) bool {
 	return o == verdict.Failed || o == verdict.HarnessError || o == verdict.EnvError
 }
 

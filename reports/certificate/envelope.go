@@ -40,8 +40,8 @@ func (c *Certificate) ID() string {
 func Sign(s *Statement, key ed25519.PrivateKey) ([]byte, error) {
 	pair := keyPair{key.Public().(ed25519.PublicKey), key}
 	signed := *s
-	signed.Predicate.Key = base64.StdEncoding.EncodeToString(spki(pair.public))
-	payload, err := canonical(&signed)
+	signed.Predicate.Key = base64.StdEncoding.EncodeToString(encodeSPKI(pair.public))
+	payload, err := encodeCanonical(&signed)
 	if err != nil {
 		return nil, err
 	}
@@ -53,13 +53,13 @@ func Sign(s *Statement, key ed25519.PrivateKey) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sign: %w", err)
 	}
-	b, err := canonical(e)
+	b, err := encodeCanonical(e)
 	return append(b, '\n'), err
 }
 
-// canonical writes a value in the only form that Open accepts, so that no byte of a certificate can be altered
+// encodeCanonical writes a value in the only form that Open accepts, so that no byte of a certificate can be altered
 // unnoticed, not even outside of what is signed.
-func canonical(v any) ([]byte, error) { return json.Marshal(v, json.Deterministic(true)) }
+func encodeCanonical(v any) ([]byte, error) { return json.Marshal(v, json.Deterministic(true)) }
 
 // Open reads a certificate, and checks its form and its signature by the key that it contains. The error says what is
 // wrong. Verify checks the rest.
@@ -91,16 +91,16 @@ func Open(b []byte) (*Certificate, error) {
 	if e.Signatures[0].KeyID != c.KeyID {
 		return nil, errors.New("the id of its key is not that of the key in it")
 	}
-	if err := verify(&e, c.Public); err != nil {
+	if err := checkSignature(&e, c.Public); err != nil {
 		return nil, err
 	}
 	if err := json.Unmarshal(payload, &c.Statement, json.RejectUnknownMembers(true)); err != nil {
 		return nil, fmt.Errorf("its statement cannot be read: %s", jsonwhy.InFile(err))
 	}
-	if again, err := canonical(&e); err != nil || !ended || !bytes.Equal(again, body) {
+	if again, err := encodeCanonical(&e); err != nil || !ended || !bytes.Equal(again, body) {
 		return nil, errors.New("its bytes are not those that were written: it was edited, or another program wrote it")
 	}
-	if again, err := canonical(&c.Statement); err != nil || !bytes.Equal(again, payload) {
+	if again, err := encodeCanonical(&c.Statement); err != nil || !bytes.Equal(again, payload) {
 		return nil, errors.New("its statement is not in the form in which statements are written")
 	}
 	return c, c.check()
@@ -136,8 +136,8 @@ func keyIn(payload []byte) (ed25519.PublicKey, error) {
 	return public, nil
 }
 
-// verify checks the signature of an envelope.
-func verify(e *dsse.Envelope, public ed25519.PublicKey) error {
+// checkSignature checks the signature of an envelope.
+func checkSignature(e *dsse.Envelope, public ed25519.PublicKey) error {
 	v, err := dsse.NewEnvelopeVerifier(keyPair{public: public})
 	if err != nil {
 		return err
@@ -279,12 +279,12 @@ func otherKind(key any) error {
 
 // KeyID identifies a public key: the SHA-256 of its SubjectPublicKeyInfo in DER, in hexadecimal.
 func KeyID(public ed25519.PublicKey) string {
-	sum := sha256.Sum256(spki(public))
+	sum := sha256.Sum256(encodeSPKI(public))
 	return hex.EncodeToString(sum[:])
 }
 
-// spki returns the SubjectPublicKeyInfo of a key, which always has one.
-func spki(public ed25519.PublicKey) []byte {
+// encodeSPKI returns the SubjectPublicKeyInfo of a key, which always has one.
+func encodeSPKI(public ed25519.PublicKey) []byte {
 	der, err := x509.MarshalPKIXPublicKey(public)
 	if err != nil {
 		panic(err)

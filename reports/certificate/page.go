@@ -141,10 +141,10 @@ func (c *Certificate) Claims(l lang.Lang) []string {
 		l.Say("On %s the suite %s judged %s as a target of %s in the role %s over %s%s, and found it conformant.",
 			p.Run.Started.Format("2006-01-02"), say(p.Suite.Version), say(t.Title()), say(t.Protocol), say(t.Role),
 			say(strings.Join(t.Drivers, l.Say(", "))), strict),
-		declared(t, l),
+		describeDeclared(t, l),
 		l.Say("%s passed in %s.", l.Count(n.Passed, "clause"), l.Count(p.Scenarios.Total, "scenario")),
 	}
-	if list := p.list(verdict.Warned, l); n.Warned == 1 {
+	if list := p.clauseList(verdict.Warned, l); n.Warned == 1 {
 		out = append(out, l.Say("1 clause was broken that only should hold: %s.", list))
 	} else if n.Warned > 1 {
 		out = append(out, l.Say("%d clauses were broken that only should hold: %s.", n.Warned, list))
@@ -160,7 +160,7 @@ func (c *Certificate) Claims(l lang.Lang) []string {
 	return out
 }
 
-func declared(t Target, l lang.Lang) string {
+func describeDeclared(t Target, l lang.Lang) string {
 	if len(t.Capabilities) == 0 {
 		return l.Say("It declares no capability.")
 	}
@@ -178,10 +178,10 @@ func (c *Certificate) NotClaimed(l lang.Lang, holder string) []string {
 	}
 	out = append(out,
 		l.Say("That anybody else watched the run: the holder of the key ran it. --rerun repeats it."))
-	for _, r := range p.reasons(verdict.NotApplicable, l) {
+	for _, r := range p.reasonsOf(verdict.NotApplicable, l) {
 		out = append(out, l.Say("Anything about %s, which did not apply: %s.", r.clauses, r.why))
 	}
-	for _, r := range p.reasons(verdict.NotTested, l) {
+	for _, r := range p.reasonsOf(verdict.NotTested, l) {
 		out = append(out, l.Say("Anything about %s, which does not bind and was not tested: %s.", r.clauses, r.why))
 	}
 	if n.Outside > 0 {
@@ -213,8 +213,8 @@ func (c *Certificate) NotClaimed(l lang.Lang, holder string) []string {
 // reason is why clauses have an outcome, in words for people.
 type reason struct{ clauses, why string }
 
-// reasons groups the judged clauses with an outcome by the reason for it, in the order of the clauses.
-func (p *Predicate) reasons(o verdict.Outcome, l lang.Lang) (out []reason) {
+// reasonsOf groups the judged clauses with an outcome by the reason for it, in the order of the clauses.
+func (p *Predicate) reasonsOf(o verdict.Outcome, l lang.Lang) (out []reason) {
 	at := map[string]int{}
 	var ids [][]string
 	var why []string
@@ -236,8 +236,8 @@ func (p *Predicate) reasons(o verdict.Outcome, l lang.Lang) (out []reason) {
 	return out
 }
 
-// list names the judged clauses with an outcome.
-func (p *Predicate) list(o verdict.Outcome, l lang.Lang) string {
+// clauseList names the judged clauses with an outcome.
+func (p *Predicate) clauseList(o verdict.Outcome, l lang.Lang) string {
 	var ids []string
 	for _, c := range p.Clauses {
 		if c.Outcome == o && !c.Outside {

@@ -73,9 +73,9 @@ func (s *Set) Tell(run *reports.Run) {
 			judged[sc.ID] = true
 		}
 	}
-	shares := s.shares(found, judged)
+	shares := s.sharesFound(found, judged)
 	name := func(c *reports.Cause) {
-		c.LooksLike = s.name(of(found, *c), shares)
+		c.LooksLike = s.nameFaults(findingsOf(found, *c), shares)
 		for j := range c.LooksLike {
 			c.LooksLike[j].Judged = s.judgedOf(c.LooksLike[j].Fault, judged)
 		}
@@ -114,9 +114,9 @@ func (s *Set) judgedOf(fault string, judged map[string]bool) float64 {
 	return math.Round(met/total*1000) / 1000
 }
 
-// shares returns how much of what each fault breaks was found broken. Scenarios that were not judged do not count; nil
-// means that all were.
-func (s *Set) shares(found []Finding, judged map[string]bool) []float64 {
+// sharesFound returns how much of what each fault breaks was found broken. Scenarios that were not judged do not count;
+// nil means that all were.
+func (s *Set) sharesFound(found []Finding, judged map[string]bool) []float64 {
 	broken := newIndex(found)
 	out := make([]float64, len(s.faults))
 	for i, f := range s.faults {
@@ -124,25 +124,25 @@ func (s *Set) shares(found []Finding, judged map[string]bool) []float64 {
 		if judged != nil {
 			list = slices.DeleteFunc(slices.Clone(list), func(w weighed) bool { return !judged[w.Scenario] })
 		}
-		out[i] = share(list, broken)
+		out[i] = shareAmong(list, broken)
 	}
 	return out
 }
 
-// name returns the faults that a cause looks like, the nearest first.
-func (s *Set) name(cause []Finding, shares []float64) []reports.Likeness {
+// nameFaults returns the faults that a cause looks like, the nearest first.
+func (s *Set) nameFaults(cause []Finding, shares []float64) []reports.Likeness {
 	var list []weighed
 	for i := range min(len(cause), enough) { // evenly among all
 		f := cause[i*len(cause)/min(len(cause), enough)]
-		list = append(list, weighed{f, s.rarity(f)})
+		list = append(list, weighed{f, s.rarityOf(f)})
 	}
 	var out []reports.Likeness
-	for _, n := range s.candidates(cause) {
+	for _, n := range s.candidateFaults(cause) {
 		f := &s.faults[n]
 		if shares[n] < leastShare { // no explanation would lift it above the threshold
 			continue
 		}
-		explained := share(list, f.index)
+		explained := shareAmong(list, f.index)
 		if explained == 0 {
 			continue
 		}
@@ -158,8 +158,8 @@ func (s *Set) name(cause []Finding, shares []float64) []reports.Likeness {
 	return out
 }
 
-// candidates returns the faults that break a clause of the cause.
-func (s *Set) candidates(cause []Finding) []int {
+// candidateFaults returns the faults that break a clause of the cause.
+func (s *Set) candidateFaults(cause []Finding) []int {
 	seen := map[int]bool{}
 	var out []int
 	clauses := map[string]bool{}
@@ -184,12 +184,12 @@ type weighed struct {
 	weight float64
 }
 
-// share returns how much of some findings is among others.
-func share(list []weighed, among index) float64 {
+// shareAmong returns how much of some findings is among others.
+func shareAmong(list []weighed, among index) float64 {
 	total, met := 0.0, 0.0
 	for _, f := range list {
 		total += f.weight
-		met += f.weight * among.near(f.Finding)
+		met += f.weight * among.nearness(f.Finding)
 	}
 	if total == 0 {
 		return 0
@@ -197,8 +197,8 @@ func share(list []weighed, among index) float64 {
 	return met / total
 }
 
-// rarity weighs a finding by how few faults break its clause in this way.
-func (s *Set) rarity(f Finding) float64 {
+// rarityOf weighs a finding by how few faults break its clause in this way.
+func (s *Set) rarityOf(f Finding) float64 {
 	return math.Log(1 + float64(len(s.faults))/float64(max(1, s.frequency[kindOf(f)])))
 }
 
@@ -218,8 +218,8 @@ func FindingsOf(run *reports.Run) []Finding {
 	return out
 }
 
-// of returns those findings that are a cause's: of its clauses and kinds.
-func of(list []Finding, c reports.Cause) []Finding {
+// findingsOf returns those findings that are a cause's: of its clauses and kinds.
+func findingsOf(list []Finding, c reports.Cause) []Finding {
 	kinds := map[string]bool{}
 	for _, k := range c.Kinds {
 		kinds[causes.ID(k.Expected, k.Observed)] = true
@@ -248,8 +248,8 @@ func newIndex(list []Finding) index {
 	return x
 }
 
-// near returns how nearly a finding is among those of the index.
-func (x index) near(f Finding) float64 {
+// nearness returns how nearly a finding is among those of the index.
+func (x index) nearness(f Finding) float64 {
 	switch {
 	case x.exact[f]:
 		return 1

@@ -153,7 +153,7 @@ func TestFile(t *testing.T) {
 	for _, row := range [][]int{{0}, {9, 0, 0}, {0, 9, 0}, {0, 0, 9}, {0, 0, -1}} {
 		f := file()
 		f.Sets["p r"].Faults[0].At = [][]int{row}
-		if _, err := f.set("p r"); err == nil {
+		if _, err := f.preparedSet("p r"); err == nil {
 			t.Errorf("row %v is accepted", row)
 		}
 	}
@@ -191,7 +191,7 @@ func TestEachFaultFindsItself(t *testing.T) {
 		s := NewSet(list)
 		for i, f := range list {
 			faults++
-			got := s.name(f.Findings, s.shares(f.Findings, nil))
+			got := s.nameFaults(f.Findings, s.sharesFound(f.Findings, nil))
 			same := len(got) > 0 && got[0].Likeness == 1
 			if !slices.ContainsFunc(got, func(l reports.Likeness) bool { return l.Fault == f.ID }) && !same {
 				t.Errorf("%s: %s looks like %+v", name, list[i].ID, got)
@@ -225,7 +225,7 @@ func TestRandomDeviationsGetNoName(t *testing.T) {
 					found = append(found, f)
 				}
 			}
-			if got := s.name(found, s.shares(found, nil)); len(got) > 0 {
+			if got := s.nameFaults(found, s.sharesFound(found, nil)); len(got) > 0 {
 				t.Fatalf("%s: %v looks like %+v", name, found, got)
 			}
 		}

@@ -57,7 +57,7 @@ func NewSet(faults []Fault) *Set {
 	}
 	for n, f := range faults {
 		for _, x := range f.Findings {
-			s.faults[n].findings = append(s.faults[n].findings, weighed{x, s.rarity(x)})
+			s.faults[n].findings = append(s.faults[n].findings, weighed{x, s.rarityOf(x)})
 		}
 	}
 	return s
@@ -94,7 +94,7 @@ func (f *File) Add(protocol, role string, faults []Fault) {
 			scenarios[x.Scenario], clauses[x.Clause], kinds[x.Kind] = 0, 0, 0
 		}
 	}
-	set.Scenarios, set.Clauses, set.Kinds = scenarios.number(), clauses.number(), kinds.number()
+	set.Scenarios, set.Clauses, set.Kinds = scenarios.toNumbers(), clauses.toNumbers(), kinds.toNumbers()
 	for _, one := range faults {
 		stored := storedFault{ID: one.ID, Why: one.Why, At: [][]int{}}
 		at := map[[2]int][]int{}
@@ -135,7 +135,7 @@ func (f *File) Faults(protocol, role string) ([]Fault, error) {
 // numbered gives each of its strings a number, in their order.
 type numbered map[string]int
 
-func (n numbered) number() []string {
+func (n numbered) toNumbers() []string {
 	out := slices.Sorted(maps.Keys(n))
 	for i, s := range out {
 		n[s] = i
@@ -148,12 +148,12 @@ func (s *storedSet) faults() (out []Fault, err error) {
 	for _, f := range s.Faults {
 		one := Fault{ID: f.ID, Why: f.Why}
 		for _, row := range f.At {
-			if len(row) < 2 || !within(row[0], s.Clauses) || !within(row[1], s.Kinds) {
+			if len(row) < 2 || !isWithin(row[0], s.Clauses) || !isWithin(row[1], s.Kinds) {
 				return nil, fmt.Errorf("fault %s: row %v is out of range", f.ID, row)
 			}
 			n := 0
 			for _, step := range row[2:] {
-				if n += step; !within(n, s.Scenarios) {
+				if n += step; !isWithin(n, s.Scenarios) {
 					return nil, fmt.Errorf("fault %s: row %v is out of range", f.ID, row)
 				}
 				one.Findings = append(one.Findings, Finding{s.Scenarios[n], s.Clauses[row[0]], s.Kinds[row[1]]})
@@ -164,7 +164,7 @@ func (s *storedSet) faults() (out []Fault, err error) {
 	return out, nil
 }
 
-func within(n int, list []string) bool { return n >= 0 && n < len(list) }
+func isWithin(n int, list []string) bool { return n >= 0 && n < len(list) }
 
 // Write writes the file, compressed; the same content gives the same bytes.
 func (f *File) Write(w io.Writer) error {
@@ -225,15 +225,15 @@ func knownSet(name string) (*Set, error) {
 		}
 		known.file = f
 	}
-	set, err := known.file.set(name)
+	set, err := known.file.preparedSet(name)
 	if err == nil {
 		known.sets[name] = set
 	}
 	return set, err
 }
 
-// set prepares a set of the file, by its name, for comparison; nil if the file does not have it.
-func (f *File) set(name string) (*Set, error) {
+// preparedSet prepares a set of the file, by its name, for comparison; nil if the file does not have it.
+func (f *File) preparedSet(name string) (*Set, error) {
 	if f.Sets[name] == nil {
 		return nil, nil
 	}

@@ -75,8 +75,8 @@ func indexPage(o Options, list []*entry) ([]byte, error) {
 		Tables  []table
 		Program string
 	}{template.HTML(mark), template.HTMLAttr(`content="` + certificate.Policy(certificate.Style, indexScript) + `"`),
-		template.CSS(certificate.Style), template.JS(indexScript), o.Now, parties, list, matrix(parties, list),
-		tables(o, parties, list), o.Program})
+		template.CSS(certificate.Style), template.JS(indexScript), o.Now, parties, list, matrixOf(parties, list),
+		partyTables(o, parties, list), o.Program})
 	if err != nil {
 		return nil, fmt.Errorf("write index.html: %w", err)
 	}
@@ -97,9 +97,9 @@ func partiesOf(list []*entry) (out []party) {
 	return out
 }
 
-// matrix has a row for each version of a target and key; of several certificates in a cell the one that is valid
+// matrixOf has a row for each version of a target and key; of several certificates in a cell the one that is valid
 // longest counts.
-func matrix(parties []party, list []*entry) (rows []implementation) {
+func matrixOf(parties []party, list []*entry) (rows []implementation) {
 	at := map[[2]string]int{}
 	for _, e := range list {
 		key := [2]string{e.Predicate.Target.Name + "\x00" + e.Predicate.Target.Version, e.KeyID}
@@ -118,8 +118,8 @@ func matrix(parties []party, list []*entry) (rows []implementation) {
 	return rows
 }
 
-// tables has a table of clauses for each party.
-func tables(o Options, parties []party, list []*entry) (out []table) {
+// partyTables has a table of clauses for each party.
+func partyTables(o Options, parties []party, list []*entry) (out []table) {
 	for _, p := range parties {
 		t := table{Party: p}
 		at := map[string]int{}
@@ -130,7 +130,7 @@ func tables(o Options, parties []party, list []*entry) (out []table) {
 			}
 		}
 		for _, e := range t.Columns {
-			for id, text := range texts(o, e) {
+			for id, text := range clauseTexts(o, e) {
 				say[id] = text
 			}
 			for _, c := range e.Predicate.Clauses {

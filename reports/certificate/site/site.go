@@ -57,8 +57,8 @@ const maxEntries = 10_000
 // maxResults bounds a results.json that is evidence.
 const maxResults = 256 << 20
 
-// collect reads the certificates of a folder. Files that are no certificates are ignored.
-func collect(o Options, root *os.Root, skip string) (list []*entry, refused []Refused, err error) {
+// readCertificates reads the certificates of a folder. Files that are no certificates are ignored.
+func readCertificates(o Options, root *os.Root, skip string) (list []*entry, refused []Refused, err error) {
 	seen := map[string]bool{}
 	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
@@ -69,14 +69,14 @@ func collect(o Options, root *os.Root, skip string) (list []*entry, refused []Re
 		case !d.Type().IsRegular() || path.Ext(name) != ".json":
 			return nil
 		}
-		body, err := read(root, name, certificate.MaxBytes)
+		body, err := readRegular(root, name, certificate.MaxBytes)
 		if errors.Is(err, errTooLong) {
 			return nil // such as results
 		}
 		if err != nil || !bytes.Contains(body, []byte(`"payloadType"`)) {
 			return err
 		}
-		e, why := open(o, root, name, body)
+		e, why := openCertificate(o, root, name, body)
 		switch {
 		case why != "":
 			refused = append(refused, Refused{name, why})
@@ -98,9 +98,9 @@ func collect(o Options, root *os.Root, skip string) (list []*entry, refused []Re
 	return list, refused, err
 }
 
-// open reads and verifies one certificate, with the results beside it if they are the certified ones; why says why it
-// is not listed.
-func open(o Options, root *os.Root, name string, body []byte) (e *entry, why string) {
+// openCertificate reads and verifies one certificate, with the results beside it if they are the certified ones; why
+// says why it is not listed.
+func openCertificate(o Options, root *os.Root, name string, body []byte) (e *entry, why string) {
 	c, err := certificate.Open(body)
 	if err != nil {
 		return nil, err.Error()
@@ -145,7 +145,7 @@ func slug(text string) string {
 
 // findEvidence reads results.json beside the certificate, if it is the one that was certified.
 func (e *entry) findEvidence(root *os.Root) {
-	raw, err := read(root, path.Join(e.folder, certificate.ResultsName), maxResults)
+	raw, err := readRegular(root, path.Join(e.folder, certificate.ResultsName), maxResults)
 	if err != nil {
 		return
 	}
@@ -166,8 +166,8 @@ func (e *entry) findEvidence(root *os.Root) {
 
 var errTooLong = errors.New("the file is too long")
 
-// read returns a regular file below a folder.
-func read(root *os.Root, name string, limit int64) ([]byte, error) {
+// readRegular returns a regular file below a folder.
+func readRegular(root *os.Root, name string, limit int64) ([]byte, error) {
 	info, err := root.Lstat(name)
 	switch {
 	case err != nil:

@@ -21,7 +21,7 @@ const mark = `<meta name="generator" content="parley site">`
 // Build makes the site, and returns how many certificates are listed and which are not. The site replaces an earlier
 // one at once; if it cannot be written, the earlier one stays.
 func Build(o Options) (listed int, refused []Refused, err error) {
-	if err := replaceable(o.Out); err != nil {
+	if err := checkReplaceable(o.Out); err != nil {
 		return 0, nil, err
 	}
 	in, err := os.OpenRoot(o.Dir)
@@ -29,7 +29,7 @@ func Build(o Options) (listed int, refused []Refused, err error) {
 		return 0, nil, err
 	}
 	defer in.Close()
-	list, refused, err := collect(o, in, within(o.Dir, o.Out))
+	list, refused, err := readCertificates(o, in, placeWithin(o.Dir, o.Out))
 	if err != nil {
 		return 0, refused, err
 	}
@@ -42,15 +42,15 @@ func Build(o Options) (listed int, refused []Refused, err error) {
 		return 0, refused, err
 	}
 	defer os.RemoveAll(temp) // no effect after the rename
-	err = errors.Join(os.Chmod(temp, 0o755), write(o, in, temp, list))
+	err = errors.Join(os.Chmod(temp, 0o755), writeFiles(o, in, temp, list))
 	if err != nil {
 		return 0, refused, fmt.Errorf("write the site: %w", err)
 	}
-	return len(list), refused, replace(temp, o.Out)
+	return len(list), refused, replaceSite(temp, o.Out)
 }
 
-// within returns the place of a folder in another, with slashes; "" if it is not inside.
-func within(dir, inner string) string {
+// placeWithin returns the place of a folder in another, with slashes; "" if it is not inside.
+func placeWithin(dir, inner string) string {
 	a, err := filepath.Abs(dir)
 	b, err2 := filepath.Abs(inner)
 	if err != nil || err2 != nil {
@@ -70,8 +70,8 @@ func (e *ForeignError) Error() string {
 	return e.Dir + " is not an earlier site, and would be replaced"
 }
 
-// replaceable checks that there is nothing in the place of the site but an earlier one.
-func replaceable(dir string) error {
+// checkReplaceable checks that there is nothing in the place of the site but an earlier one.
+func checkReplaceable(dir string) error {
 	found, err := os.ReadDir(dir)
 	switch {
 	case errors.Is(err, os.ErrNotExist) || err == nil && len(found) == 0:
@@ -86,8 +86,8 @@ func replaceable(dir string) error {
 	return nil
 }
 
-// replace puts a finished site in its place.
-func replace(temp, dir string) error {
+// replaceSite puts a finished site in its place.
+func replaceSite(temp, dir string) error {
 	old := temp + "-old"
 	if err := os.Rename(dir, old); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -98,8 +98,8 @@ func replace(temp, dir string) error {
 	return os.RemoveAll(old)
 }
 
-// write writes all files of the site.
-func write(o Options, in *os.Root, out string, list []*entry) error {
+// writeFiles writes all files of the site.
+func writeFiles(o Options, in *os.Root, out string, list []*entry) error {
 	for _, dir := range []string{"certificates", "badges", "evidence"} {
 		if err := os.Mkdir(filepath.Join(out, dir), 0o755); err != nil {
 			return err
@@ -114,7 +114,7 @@ func write(o Options, in *os.Root, out string, list []*entry) error {
 			return err
 		}
 		page, err := e.HTML(certificate.Page{Now: o.Now, File: e.ID + ".json", Holder: e.Holder, Links: links,
-			Texts: texts(o, e), Program: o.Program, Lang: o.Lang})
+			Texts: clauseTexts(o, e), Program: o.Program, Lang: o.Lang})
 		if err != nil {
 			return err
 		}
@@ -136,8 +136,8 @@ func write(o Options, in *os.Root, out string, list []*entry) error {
 	return put("index.html", index)
 }
 
-// texts are what the clauses say, if the suite is that of this program.
-func texts(o Options, e *entry) map[string]string {
+// clauseTexts are what the clauses say, if the suite is that of this program.
+func clauseTexts(o Options, e *entry) map[string]string {
 	if e.Predicate.Suite != o.Suite.Suite {
 		return nil
 	}
@@ -167,7 +167,7 @@ func (e *entry) writeEvidence(in *os.Root, out string, l lang.Lang) ([]certifica
 		if !shown.MatchString(f.Path) || strings.Contains(f.Path, "..") {
 			continue
 		}
-		body, err := read(in, path.Join(e.folder, f.Path), certificate.MaxBytes<<4)
+		body, err := readRegular(in, path.Join(e.folder, f.Path), certificate.MaxBytes<<4)
 		if err != nil {
 			continue // it was not given to the folder
 		}
