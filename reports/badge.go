@@ -1,13 +1,15 @@
 package reports
 
 import (
-	"encoding/json"
 	"fmt"
 	"html"
 	"io"
 	"slices"
 
+	"github.com/go-json-experiment/json"
+
 	"parley/features/verdict"
+	"parley/internal/jsonform"
 	"parley/internal/words"
 )
 
@@ -114,5 +116,5 @@ func (b Badge) Shields() ([]byte, error) {
 		Message string `json:"message"`
 		Color   string `json:"color"`
 		IsError bool   `json:"isError,omitempty"`
-	}{1, BadgeLabel, b.Message, b.Colour.name, b.Colour != Green})
+	}{1, BadgeLabel, b.Message, b.Colour.name, b.Colour != Green}, jsonform.Escaped)
 }

@@ -3,7 +3,6 @@ package reports
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"runtime"
@@ -13,8 +12,10 @@ import (
 	"time"
 
 	messages "github.com/cucumber/messages/go/v21"
+	"github.com/go-json-experiment/json"
 
 	"parley/features/verdict"
+	"parley/internal/jsonform"
 	"parley/reports/lang"
 )
 
@@ -72,7 +73,7 @@ type cucumberCase struct {
 func (c *cucumber) nextID() string { c.last++; return strconv.Itoa(c.last) }
 
 func (c *cucumber) writeEnvelope(e *messages.Envelope) {
-	b, err := json.Marshal(e)
+	b, err := json.Marshal(e, jsonform.Escaped)
 	if err != nil && c.err == nil {
 		c.err = err
 	}

@@ -8,7 +8,6 @@ import (
 	"embed"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"html/template"
 	"io"
@@ -18,6 +17,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/go-json-experiment/json"
+
+	"parley/internal/jsonform"
 	"parley/reports/causes"
 	"parley/reports/lang"
 )
@@ -342,7 +344,7 @@ func jsonText(v any, n int) string {
 	if n == 0 {
 		return ""
 	}
-	b, err := json.Marshal(v)
+	b, err := json.Marshal(v, jsonform.Escaped)
 	if err != nil {
 		return ""
 	}

@@ -1,9 +1,13 @@
 package messages
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"parley/internal/jsonform"
 )
 
 // channel is a place where messages pass.
@@ -38,7 +42,9 @@ type (
 		Host     string `json:"host"`
 		Protocol string `json:"protocol"`
 	}
-	asyncRef     struct{ Ref string } // marshalled as $ref
+	asyncRef struct {
+		Ref string `json:"$ref"`
+	}
 	asyncChannel struct {
 		Address     string              `json:"address"`
 		Description string              `json:"description"`
@@ -59,11 +65,6 @@ type (
 		Payload map[string]any `json:"payload"`
 	}
 )
-
-// MarshalJSON writes a Reference Object.
-func (r asyncRef) MarshalJSON() ([]byte, error) {
-	return json.Marshal(map[string]string{"$ref": r.Ref})
-}
 
 // AsyncAPI returns an AsyncAPI 3.0.0 document of a protocol as JSON, under the names of the default binding: what the
 // side that implements the protocol sends and receives. host is HOST:PORT of the server; secure: it speaks TLS. The
@@ -104,7 +105,7 @@ func AsyncAPI(protocol, host string, secure bool) []byte {
 		d.Servers[scheme] = at
 		d.addChannel(c, scheme, f.App, all)
 	}
-	text, err := json.MarshalIndent(d, "", "  ")
+	text, err := json.Marshal(d, jsonform.Escaped, jsontext.WithIndent("  "))
 	if err != nil {
 		panic(err) // it has embedded YAML alone
 	}

@@ -5,14 +5,16 @@ package messages
 
 import (
 	"embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/goccy/go-yaml"
+
+	"parley/internal/jsonform"
 )
 
 //go:embed *.yaml
@@ -250,7 +252,7 @@ func (m *Message) Node() *Node {
 }
 
 // JSON returns the schema as JSON.
-func (m *Message) JSON() ([]byte, error) { return json.Marshal(m.Schema) }
+func (m *Message) JSON() ([]byte, error) { return json.Marshal(m.Schema, jsonform.Escaped) }
 
 // Member returns the place of a member of an object; nil if the schema does not name it.
 func (n *Node) Member(name string) *Node {

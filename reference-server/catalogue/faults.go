@@ -1,7 +1,6 @@
 package catalogue
 
 import (
-	stdjson "encoding/json"
 	"errors"
 	"fmt"
 
@@ -9,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"parley/internal/faultrule"
+	"parley/internal/jsonform"
 )
 
 // Faults is what a mutant does to messages, in the language of docs/faults.md: in a row one fault, or a list of them;
@@ -24,7 +24,7 @@ func (f *Faults) UnmarshalYAML(unmarshal func(any) error) error {
 	if _, several := v.([]any); !several {
 		v = []any{v}
 	}
-	text, err := stdjson.Marshal(map[string]any{"faults": v})
+	text, err := json.Marshal(map[string]any{"faults": v}, jsonform.Escaped)
 	if err == nil {
 		*f = Faults(text)
 		_, err = faultrule.Parse(string(text), text)

@@ -5,13 +5,16 @@ import (
 	"cmp"
 	"compress/gzip"
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/go-json-experiment/json"
+
+	"parley/internal/jsonform"
 )
 
 // Finding is what a run found at one place: a clause was broken in a scenario, in some way.
@@ -172,7 +175,7 @@ func (f *File) Write(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := json.NewEncoder(z).Encode(f); err != nil {
+	if err := jsonform.WriteLine(z, f, jsonform.Escaped); err != nil {
 		return err
 	}
 	return z.Close()
@@ -185,7 +188,7 @@ func Read(b []byte) (*File, error) {
 		return nil, fmt.Errorf("read signatures: %w", err)
 	}
 	var f File
-	if err := json.NewDecoder(z).Decode(&f); err != nil {
+	if err := json.UnmarshalRead(z, &f, jsonform.Lenient); err != nil {
 		return nil, fmt.Errorf("read signatures: %w", err)
 	}
 	return &f, nil

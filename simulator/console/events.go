@@ -2,12 +2,15 @@ package console
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"parley/internal/jsonform"
 )
 
 // notice is an event of a session other than a record: a finding, or the judgement of a step.
@@ -57,7 +60,7 @@ func (l *notices) wakeForState() {
 func (s *session) addNotice(event string, body func(seq int) any) {
 	l := &s.log
 	l.mu.Lock()
-	data, err := json.Marshal(body(l.gone + len(l.all) + 1))
+	data, err := json.Marshal(body(l.gone+len(l.all)+1), jsonform.Escaped)
 	if err == nil {
 		l.all = append(l.all, notice{s.records.Len(), event, data})
 	}
@@ -169,7 +172,7 @@ func (st *stream) writeRecords(upTo int) bool {
 		if r.N > upTo {
 			return true
 		}
-		data, err := json.Marshal(st.s.recordView(r))
+		data, err := json.Marshal(st.s.recordView(r), jsonform.Escaped)
 		if err == nil {
 			fmt.Fprintf(&st.out, "id: %d\n", r.N)
 			st.writeEvent("record", data)
@@ -186,7 +189,7 @@ func (st *stream) writeEvent(name string, data []byte) {
 // writeState writes the present state, which replaces the one sent before.
 func (st *stream) writeState() {
 	tell := func(name string, body any) {
-		if data, err := json.Marshal(body); err == nil {
+		if data, err := json.Marshal(body, jsonform.Escaped); err == nil {
 			st.writeEvent(name, data)
 		}
 	}

@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -14,7 +13,11 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"parley/features/verdict"
+	"parley/internal/jsonform"
 	"parley/internal/jsonwhy"
 	"parley/internal/words"
 	"parley/protocol/messages"
@@ -228,11 +231,11 @@ func (s *session) matchesRecord(q wanted, r *transcript.Record) bool {
 
 // uploaded is the content that a replay shows: a recording, or a scenario of a run. It is never a path.
 type uploaded struct {
-	Recording  string           `json:"recording"`  // JSON Lines
-	Results    *json.RawMessage `json:"results"`    // the results.json of a run
-	Scenario   string           `json:"scenario"`   // id of one of its scenarios; "": the first that failed
-	Transcript string           `json:"transcript"` // its transcript as text; "": only the excerpts in Results are used
-	Steps      []string         `json:"steps"`      // to continue with; nil: those of the scenario
+	Recording  string          `json:"recording"`  // JSON Lines
+	Results    *jsontext.Value `json:"results"`    // the results.json of a run
+	Scenario   string          `json:"scenario"`   // id of one of its scenarios; "": the first that failed
+	Transcript string          `json:"transcript"` // its transcript as text; "": only the excerpts in Results are used
+	Steps      []string        `json:"steps"`      // to continue with; nil: those of the scenario
 }
 
 // replay is the state of a replay other than its records.
@@ -291,9 +294,9 @@ func (s *session) openReplay(q uploaded) error {
 }
 
 // selectScenario selects a scenario from results, and returns the excerpts of its transcript.
-func (p *replay) selectScenario(text json.RawMessage, id string) (lines []string, err error) {
+func (p *replay) selectScenario(text jsontext.Value, id string) (lines []string, err error) {
 	var results reports.Results
-	if err := json.Unmarshal(text, &results); err != nil {
+	if err := json.Unmarshal(text, &results, jsonform.Lenient); err != nil {
 		return nil, newError(http.StatusBadRequest,
 			"results: "+jsonwhy.InFile(err)+" (upload the results.json of a run)")
 	}

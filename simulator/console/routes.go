@@ -2,7 +2,6 @@ package console
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,8 +15,9 @@ import (
 	"slices"
 	"strings"
 
-	strict "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json"
 
+	"parley/internal/jsonform"
 	"parley/internal/jsonwhy"
 	"parley/internal/words"
 )
@@ -164,9 +164,7 @@ func answerError(w http.ResponseWriter, err error) {
 // answerJSON writes a JSON answer.
 func answerJSON(w http.ResponseWriter, status int, body any) {
 	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(body); err != nil {
+	if err := jsonform.WriteLine(&b, body, jsonform.Unescaped); err != nil {
 		status = http.StatusInternalServerError
 		b.Reset()
 		b.WriteString(`{"error":"the answer cannot be written as JSON"}`)
@@ -187,7 +185,7 @@ func readBody(r *http.Request, into any) error {
 	if err != nil || len(bytes.TrimSpace(text)) == 0 {
 		return err
 	}
-	if err := strict.Unmarshal(text, into, strict.RejectUnknownMembers(true)); err != nil {
+	if err := json.Unmarshal(text, into, json.RejectUnknownMembers(true)); err != nil {
 		return newError(http.StatusBadRequest, "the body is not what is asked for: "+jsonwhy.Of(err)+
 			" (see "+prefix+"/openapi.yaml)")
 	}

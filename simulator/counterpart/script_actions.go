@@ -2,7 +2,6 @@ package counterpart
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -11,8 +10,10 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+	"github.com/go-json-experiment/json"
 
 	"parley/internal/httpclient"
+	"parley/internal/jsonform"
 	"parley/internal/script"
 	"parley/simulator/gate"
 	"parley/transport/driver"
@@ -191,7 +192,7 @@ func (p *Play) streamOf(body []byte, open []string) string {
 // idTexts returns the strings in a JSON object that could be ids: those of its members and of nested objects.
 func idTexts(body []byte) (out []string) {
 	var object map[string]any
-	if json.Unmarshal(body, &object) != nil {
+	if json.Unmarshal(body, &object, jsonform.Lenient) != nil {
 		return nil
 	}
 	var take func(v any, depth int)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -12,6 +11,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/go-json-experiment/json"
+
+	"parley/internal/jsonform"
 	"parley/internal/rawhttp"
 	"parley/transport/transcript"
 )
@@ -71,7 +73,7 @@ func (s *secrets) messageSecrets(p []byte) {
 	}
 	for _, found := range named.FindAllSubmatch(p, 100) {
 		var text string
-		if len(found[1]) < maxSecret && json.Unmarshal(found[1], &text) == nil {
+		if len(found[1]) < maxSecret && json.Unmarshal(found[1], &text, jsonform.Lenient) == nil {
 			s.add(text)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,7 +18,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"parley/internal/deadline"
+	"parley/internal/jsonform"
 	"parley/protocol/messages"
 	"parley/transport/driver"
 	"parley/transport/recording"
@@ -349,14 +351,14 @@ func (s Secrets) Restore(r transcript.Record) transcript.Record {
 		if named, err := url.QueryUnescape(s.Named[string(parts[1])]); err == nil && named != "" {
 			value = named
 		}
-		quoted, err := json.Marshal(value)
+		quoted, err := json.Marshal(value, jsonform.Escaped)
 		if value == "" || err != nil {
 			return found
 		}
 		return fmt.Appendf(nil, "%q%s%s", parts[1], parts[2], quoted)
 	})
 	if only != "" {
-		quoted, _ := json.Marshal(only)
+		quoted, _ := json.Marshal(only, jsonform.Escaped)
 		r.Bytes = bytes.ReplaceAll(r.Bytes, []byte(transcript.Blank), quoted[1:len(quoted)-1])
 	}
 	return r

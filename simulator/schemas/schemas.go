@@ -4,9 +4,11 @@ package schemas
 
 import (
 	"embed"
-	"encoding/json"
 
+	"github.com/go-json-experiment/json"
 	"github.com/goccy/go-yaml"
+
+	"parley/internal/jsonform"
 )
 
 //go:embed *.yaml
@@ -34,4 +36,4 @@ func List(protocol string) []Schema {
 }
 
 // JSON returns the schema as JSON.
-func (s Schema) JSON() ([]byte, error) { return json.Marshal(s.Schema) }
+func (s Schema) JSON() ([]byte, error) { return json.Marshal(s.Schema, jsonform.Escaped) }

@@ -130,7 +130,7 @@ func TestStrayMessages(t *testing.T) {
 	}
 	const first = `{"id":"first"`
 	for name, row := range map[string]struct{ what, body, want string }{
-		"not JSON":          {report, "{", "unexpected EOF"},
+		"not JSON":          {report, "{", "unexpected end"},
 		"unknown members":   {report, first + `,"more":1}`, "unknown field"},
 		"a stranger":        {report, `{"id":"third","report":{}}`, "no worker of the load"},
 		"no report":         {report, first + `}`, "no report"},

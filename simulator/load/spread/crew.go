@@ -18,7 +18,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -31,9 +30,11 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
+	"parley/internal/jsonform"
 	"parley/internal/procgroup"
 	"parley/internal/words"
 	"parley/simulator/load"
@@ -308,7 +309,7 @@ func (o Options) startWorker(n int) (*child, error) {
 		}
 		command = []string{self, "worker"}
 	}
-	told, err := json.Marshal(childhood{Access: o.Access, Name: o.Name, Local: n, Hosts: o.Hosts})
+	told, err := json.Marshal(childhood{Access: o.Access, Name: o.Name, Local: n, Hosts: o.Hosts}, jsonform.Escaped)
 	if err != nil {
 		return nil, err
 	}
@@ -408,7 +409,7 @@ func Child(shop load.Workshop) {
 	}
 	_ = os.Unsetenv(envChild)
 	var c childhood
-	err := json.Unmarshal([]byte(text), &c)
+	err := json.Unmarshal([]byte(text), &c, jsonform.Lenient)
 	if err == nil {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		defer stop()

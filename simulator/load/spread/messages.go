@@ -1,14 +1,14 @@
 package spread
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats.go"
 
+	"parley/internal/jsonform"
 	"parley/simulator/load"
 	"parley/steps"
 )
@@ -83,7 +83,7 @@ func subjectOf(name, what string) string { return "parley.load." + name + "." + 
 
 // encodeMessage encodes a message.
 func encodeMessage(v any) ([]byte, error) {
-	b, err := json.Marshal(v)
+	b, err := json.Marshal(v, jsonform.Escaped)
 	if err == nil && len(b) > maxMessage {
 		err = fmt.Errorf("a message of %d bytes is too long", len(b))
 	}
@@ -95,9 +95,7 @@ func decodeMessage(b []byte, v any) error {
 	if len(b) > maxMessage {
 		return fmt.Errorf("a message of %d bytes is too long", len(b))
 	}
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	return d.Decode(v)
+	return json.Unmarshal(b, v, jsonform.Lenient, json.RejectUnknownMembers(true))
 }
 
 // replyTo answers a request, unless the connection is gone: then nobody waits for it.
