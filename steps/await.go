@@ -60,11 +60,11 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *verdict.
 	ctx, cancel := deadline.WithLimitCause(ctx, a.within, errLimit)
 	defer cancel()
 	goesOn := w.Idles()
-	rec, err := a.run(ctx)
+	rec, err := a.awaitRecord(ctx)
 	goesOn()
 	took := a.elapsed()
 	if a.miss == nil && (err == nil || a.closed || errors.Is(err, errLimit)) && !w.isDisturbed() {
-		w.Env.patience.recordWait(waited{kind: a.kind, family: a.Family, limit: a.limit, took: took,
+		w.Env.patience.recordWait(finishedWait{kind: a.kind, family: a.Family, limit: a.limit, took: took,
 			whole: a.within == a.limit && !a.closed, came: err == nil, fenced: a.answered > 0})
 	}
 	switch {
@@ -143,8 +143,8 @@ func (a *awaiting) elapsed() time.Duration {
 	return max(a.limit-a.clock.Left()-a.held, 0)
 }
 
-// run waits for the record, and sends the fence meanwhile.
-func (a *awaiting) run(ctx context.Context) (transcript.Record, error) {
+// awaitRecord waits for the record, and sends the fence meanwhile.
+func (a *awaiting) awaitRecord(ctx context.Context) (transcript.Record, error) {
 	if a.Fence == nil || a.within <= margin {
 		return a.waitWholeLimit(ctx, a.matchRecord)
 	}
@@ -324,7 +324,7 @@ func StepsAfter(sc *godog.ScenarioContext, missing func() error, register func()
 		register()
 		return
 	}
-	all := h.(*handlers)
+	all := h.(*handlerTable)
 	outer := all.missing
 	all.missing = func() error {
 		if outer != nil {

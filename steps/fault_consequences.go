@@ -10,16 +10,16 @@ import (
 	"parley/transport/transcript"
 )
 
-// cause is a fault that a step has found and that explains failed checks of other clauses.
-type cause struct {
+// explainingFault is a fault that a step has found and that explains failed checks of other clauses.
+type explainingFault struct {
 	monitor  string // that reports it
 	finding  verdict.Finding
 	explains []Failure // the failed checks, of which nothing is said
 }
 
-// explained holds the failed checks of a scenario that a fault explains.
-type explained struct {
-	causes []cause
+// explainedChecks holds the failed checks of a scenario that a fault explains.
+type explainedChecks struct {
+	causes []explainingFault
 	why    map[string]string // by clause with such a check: why it is not tested
 	first  string            // the first of these reasons
 }
@@ -59,19 +59,19 @@ func (w *World) ExplainedBy(monitor string, fault verdict.Finding, checks ...ver
 }
 
 // causeOfFault returns the cause with a fault, which it adds if it is new.
-func (e *explained) causeOfFault(monitor string, fault verdict.Finding) *cause {
-	at := slices.IndexFunc(e.causes, func(c cause) bool {
+func (e *explainedChecks) causeOfFault(monitor string, fault verdict.Finding) *explainingFault {
+	at := slices.IndexFunc(e.causes, func(c explainingFault) bool {
 		return c.monitor == monitor && c.finding.At == fault.At && c.finding.Expected == fault.Expected
 	})
 	if at < 0 {
 		at = len(e.causes)
-		e.causes = append(e.causes, cause{monitor: monitor, finding: fault})
+		e.causes = append(e.causes, explainingFault{monitor: monitor, finding: fault})
 	}
 	return &e.causes[at]
 }
 
 // addUntested keeps why a clause is not tested.
-func (e *explained) addUntested(id, why string) {
+func (e *explainedChecks) addUntested(id, why string) {
 	if e.why == nil {
 		e.why, e.first = map[string]string{}, why
 	}
@@ -123,7 +123,7 @@ func (w *World) causesOf(monitor string) (out []verdict.Finding) {
 }
 
 // explainChecks keeps the checks that a fault explains under the failure that reports the fault.
-func (f *following) explainChecks() {
+func (f *findingSorter) explainChecks() {
 	for _, c := range f.w.besides.causes {
 		if c.monitor != f.m.Name {
 			continue
@@ -139,7 +139,7 @@ func (f *following) explainChecks() {
 }
 
 // reportingFailure returns the failure that reports a fault: of the first binding clause that it breaks.
-func (f *following) reportingFailure(fault verdict.Finding) *Failure {
+func (f *findingSorter) reportingFailure(fault verdict.Finding) *Failure {
 	id := f.w.firstBindingClause(fault.Clauses)
 	if broken := f.broken[id]; broken != nil {
 		return broken
@@ -150,18 +150,18 @@ func (f *following) reportingFailure(fault verdict.Finding) *Failure {
 // maxFollowing bounds the findings kept under one failure; they only show how far a deviation reaches.
 const maxFollowing = 20
 
-// deviation is where a model was first proved wrong. After that record, the model knows nothing (RULINGS 9).
-type deviation struct {
+// modelDeviation is where a model was first proved wrong. After that record, the model knows nothing (RULINGS 9).
+type modelDeviation struct {
 	model   string
 	at      int
 	failure *Failure
 }
 
-// following sorts the findings of one monitor on one transcript.
-type following struct {
+// findingSorter sorts the findings of one monitor on one transcript.
+type findingSorter struct {
 	w          *World
 	m          monitor.Monitor
-	deviations []deviation
+	deviations []modelDeviation
 	broken     map[string]*Failure // by clause: the first failure
 	kept       map[string]bool
 	follows    map[string]*Failure // by clause: the deviation that its first following finding follows from
@@ -171,7 +171,7 @@ type following struct {
 // shows that the clause was kept and no record was lost; else not tested, if every finding follows from a deviation.
 func (w *World) reduceFindings(m monitor.Monitor, records []transcript.Record) (out []verdict.Judgement,
 	failures []Failure) {
-	f := &following{w: w, m: m, broken: map[string]*Failure{}, kept: map[string]bool{}, follows: map[string]*Failure{}}
+	f := &findingSorter{w: w, m: m, broken: map[string]*Failure{}, kept: map[string]bool{}, follows: map[string]*Failure{}}
 	f.stepsFound(records)
 	found := slices.Concat(m.Check(transcript.Judged(records)), w.causesOf(m.Name))
 	slices.SortStableFunc(found, func(a, b verdict.Finding) int { return a.At - b.At })
@@ -200,7 +200,7 @@ func (w *World) reduceFindings(m monitor.Monitor, records []transcript.Record) (
 }
 
 // stepsFound adds the deviations that steps have found.
-func (f *following) stepsFound(records []transcript.Record) {
+func (f *findingSorter) stepsFound(records []transcript.Record) {
 	for i := range f.w.failures {
 		one := &f.w.failures[i]
 		for _, seen := range one.allSightings() {
@@ -215,15 +215,15 @@ func (f *following) stepsFound(records []transcript.Record) {
 
 // recordModelEnd records that a failure has ended a model. Only failures of binding clauses do so: a broken SHOULD must
 // not let a warning hide a failure.
-func (f *following) recordModelEnd(model string, at int, by *Failure) {
+func (f *findingSorter) recordModelEnd(model string, at int, by *Failure) {
 	if model != "" && by.Outcome == verdict.Failed {
-		f.deviations = append(f.deviations, deviation{model, at, by})
+		f.deviations = append(f.deviations, modelDeviation{model, at, by})
 	}
 }
 
 // causingFailure returns the failure that a finding follows from; nil if the finding counts by itself.
-func (f *following) causingFailure(one verdict.Finding) *Failure {
-	var first *deviation
+func (f *findingSorter) causingFailure(one verdict.Finding) *Failure {
+	var first *modelDeviation
 	for i, d := range f.deviations {
 		behind := d.at < one.At || d.at == one.At && one.Follows
 		if behind && monitor.Covers(d.model, one.Model) && (first == nil || d.at < first.at) {
@@ -236,7 +236,7 @@ func (f *following) causingFailure(one verdict.Finding) *Failure {
 	return first.failure
 }
 
-func (f *following) addFinding(one verdict.Finding) {
+func (f *findingSorter) addFinding(one verdict.Finding) {
 	from := f.causingFailure(one)
 	ended := false
 	for i, id := range one.Clauses {
@@ -280,7 +280,7 @@ func (f *Failure) addConsequence(one Failure) {
 
 // reportedFailure returns the scenario's own failure that reports what a monitor has found, or that counts a failure
 // which does; nil if there is none.
-func (f *following) reportedFailure(id string, one verdict.Finding) *Failure {
+func (f *findingSorter) reportedFailure(id string, one verdict.Finding) *Failure {
 	i := slices.IndexFunc(f.w.failures, func(told Failure) bool {
 		if told.Clause != id {
 			return false

@@ -41,10 +41,10 @@ type Failure struct {
 	Following     []Failure
 	MoreFollowing int // findings beyond those
 
-	since  int        // number of records when it was found
-	when   moment     // when it was found
-	gone   bool       // a connection ended before the awaited record came
-	others []*Failure // further failures counted in Count
+	since  int          // number of records when it was found
+	when   judgedMoment // when it was found
+	gone   bool         // a connection ended before the awaited record came
+	others []*Failure   // further failures counted in Count
 }
 
 // WorstOf returns the outcome of a scenario with the given failures.
@@ -305,13 +305,13 @@ func (w *World) keepWorst(id string, o verdict.Outcome, reason string) {
 		w.judging = append(w.judging, id)
 	}
 	was, ok := w.judged[id]
-	if ok && severity(was.Outcome) >= severity(o) {
+	if ok && outcomeSeverity(was.Outcome) >= outcomeSeverity(o) {
 		return
 	}
 	w.judged[id] = verdict.Judgement{Clause: id, Outcome: o, Reason: reason}
 }
 
-func severity(o verdict.Outcome) int {
+func outcomeSeverity(o verdict.Outcome) int {
 	switch o {
 	case verdict.Failed:
 		return 4

@@ -24,7 +24,7 @@ import (
 // the same hooks, handlers, world and monitors, so that steps judge as in a run. It is tagged with every tested
 // clause of the ledger. Safe for concurrent use; steps are serialised.
 type Live struct {
-	orders  chan order
+	orders  chan liveTask
 	closing chan struct{}
 	over    chan struct{}
 	world   *World
@@ -50,8 +50,8 @@ type StepArg struct {
 // ErrLiveOver is returned by the methods of a Live after its end.
 var ErrLiveOver = errors.New("the live session has ended")
 
-// order is a task for the scenario's goroutine.
-type order struct {
+// liveTask is a task for the scenario's goroutine.
+type liveTask struct {
 	ctx  context.Context
 	do   func(ctx context.Context, r *scenario)
 	done chan<- struct{}
@@ -63,7 +63,7 @@ const going = "the live session goes on"
 // OpenLive begins a live scenario of a suite, whose Done is called at its end. Env.Profile.Limits.Scenario bounds the
 // whole session. If the Slot is skipped, OpenLive returns an error. The session ends with ctx, or by Close.
 func OpenLive(ctx context.Context, s *Suite) (*Live, error) {
-	l := &Live{orders: make(chan order), closing: make(chan struct{}), over: make(chan struct{})}
+	l := &Live{orders: make(chan liveTask), closing: make(chan struct{}), over: make(chan struct{})}
 	for _, m := range s.Protocol.Monitors() {
 		if m.For(s.Env.Role) {
 			l.monitors = append(l.monitors, m)
@@ -138,7 +138,7 @@ func (l *Live) run(ctx context.Context, r *scenario) {
 func (l *Live) runOnScenario(ctx context.Context, do func(ctx context.Context, r *scenario)) error {
 	done := make(chan struct{})
 	select {
-	case l.orders <- order{ctx, do, done}:
+	case l.orders <- liveTask{ctx, do, done}:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-l.over:
@@ -189,7 +189,7 @@ func (l *Live) Close() Result {
 	end := func(context.Context, *scenario) { close(l.closing) }
 	select {
 	case <-l.over:
-	case l.orders <- order{context.Background(), end, make(chan struct{})}:
+	case l.orders <- liveTask{context.Background(), end, make(chan struct{})}:
 		<-l.over
 	}
 	return l.result

@@ -294,7 +294,7 @@ func Step(sc *godog.ScenarioContext, expr string, do any) {
 	}
 	re := cachedExpression(expr)
 	if h, ok := holding.Load(sc); ok {
-		do = h.(*handlers).holdHandler(expr, do)
+		do = h.(*handlerTable).holdHandler(expr, do)
 	}
 	sc.Step(re, do)
 }
@@ -308,10 +308,10 @@ func cachedExpression(expr string) *regexp.Regexp {
 	return re.(*regexp.Regexp)
 }
 
-// handlers are the step handlers of one scenario. godog keeps a step's definition, and with it its handler, until all
-// scenarios have run. To free the scenario's world earlier, the definition refers to the handler only by its index
+// handlerTable are the step handlers of one scenario. godog keeps a step's definition, and with it its handler, until
+// all scenarios have run. To free the scenario's world earlier, the definition refers to the handler only by its index
 // here.
-type handlers struct {
+type handlerTable struct {
 	do      []reflect.Value
 	exprs   []string // expression of each handler
 	world   func() *World
@@ -323,7 +323,7 @@ type handlers struct {
 var holding sync.Map // *godog.ScenarioContext → *handlers
 
 // holdHandler returns a handler that refers to another one only by its index.
-func (h *handlers) holdHandler(expr string, do any) any {
+func (h *handlerTable) holdHandler(expr string, do any) any {
 	f := reflect.ValueOf(do)
 	at := len(h.do)
 	h.do, h.exprs = append(h.do, f), append(h.exprs, expr)
@@ -339,7 +339,7 @@ func (h *handlers) holdHandler(expr string, do any) any {
 
 // callHandler runs a handler. Steps between a cut and the party's return do nothing, and the result of a step that was
 // running at the cut does not count. Nor does a step run that needs what no earlier step has left.
-func (h *handlers) callHandler(at int, args []reflect.Value) []reflect.Value {
+func (h *handlerTable) callHandler(at int, args []reflect.Value) []reflect.Value {
 	cut := func() bool {
 		return h.world != nil && h.world() != nil && h.world().isSevered() && h.exprs[at] != comesBack
 	}
@@ -359,7 +359,7 @@ func (h *handlers) callHandler(at int, args []reflect.Value) []reflect.Value {
 }
 
 // zeroResults returns the results of a handler that was not executed, with an error if it has one.
-func (h *handlers) zeroResults(at int, err error) (out []reflect.Value) {
+func (h *handlerTable) zeroResults(at int, err error) (out []reflect.Value) {
 	for _, t := range h.resultTypes(at) {
 		v := reflect.New(t).Elem()
 		if err != nil && t == reflect.TypeFor[error]() {
@@ -371,7 +371,7 @@ func (h *handlers) zeroResults(at int, err error) (out []reflect.Value) {
 }
 
 // resultTypes returns the types of what a handler returns.
-func (h *handlers) resultTypes(at int) (out []reflect.Type) {
+func (h *handlerTable) resultTypes(at int) (out []reflect.Type) {
 	for t := range h.do[at].Type().Outs() {
 		out = append(out, t)
 	}
@@ -379,4 +379,4 @@ func (h *handlers) resultTypes(at int) (out []reflect.Type) {
 }
 
 // dropHandlers drops the handlers. No step may run afterwards.
-func (h *handlers) dropHandlers() { clear(h.do) }
+func (h *handlerTable) dropHandlers() { clear(h.do) }

@@ -91,8 +91,8 @@ const NoCut = "the cut did not happen: "
 
 var errSevered = errors.New("the connection was cut on purpose")
 
-// severing is a cut that a scenario waits for.
-type severing struct {
+// pendingCut is a cut that a scenario waits for.
+type pendingCut struct {
 	w        *World
 	protocol Protocol
 	party    string
@@ -119,7 +119,7 @@ type Severed func(party string, by Way) error
 func registerSevering(sc *godog.ScenarioContext, p Protocol, world func() *World) {
 	Step(sc, severs, func(party string, at int, by string) error {
 		w := world()
-		w.severing = &severing{w: w, protocol: p, party: party, at: at, by: Way(by), fired: make(chan struct{}),
+		w.severing = &pendingCut{w: w, protocol: p, party: party, at: at, by: Way(by), fired: make(chan struct{}),
 			done: make(chan struct{})}
 		return nil
 	})
@@ -170,7 +170,7 @@ func (w *World) untilSevered(ctx context.Context) (context.Context, func()) {
 }
 
 // countingSink is the sink of a party's connection, which counts its records.
-func (c *severing) countingSink(r transcript.Record) int {
+func (c *pendingCut) countingSink(r transcript.Record) int {
 	n := c.w.T.Append(r)
 	if !CountsRecord(c.protocol, &r, c.party) || r.Late {
 		return n
@@ -186,7 +186,7 @@ func (c *severing) countingSink(r transcript.Record) int {
 }
 
 // cutIfDue cuts the connection if the cut is due. The caller holds c.mu.
-func (c *severing) cutIfDue() {
+func (c *pendingCut) cutIfDue() {
 	if !c.due || c.busy > 0 || c.firedAt || c.conn == nil {
 		return
 	}
@@ -196,7 +196,7 @@ func (c *severing) cutIfDue() {
 	go c.cutConnection(c.conn)
 }
 
-func (c *severing) cutConnection(conn driver.Conn) {
+func (c *pendingCut) cutConnection(conn driver.Conn) {
 	defer close(c.done)
 	how := map[Way]driver.CloseMode{ByReset: driver.Abort, ByClose: driver.Graceful, ByFin: driver.Fin,
 		ByKill: driver.Reset}[c.by]
@@ -209,7 +209,7 @@ func (c *severing) cutConnection(conn driver.Conn) {
 }
 
 // beginSend notes that a send or an opening begins, unless the connection has been cut; leave notes its end.
-func (c *severing) beginSend() bool {
+func (c *pendingCut) beginSend() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.firedAt {
@@ -219,7 +219,7 @@ func (c *severing) beginSend() bool {
 	return true
 }
 
-func (c *severing) endSend(opened driver.Conn) {
+func (c *pendingCut) endSend(opened driver.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.busy--
@@ -229,21 +229,21 @@ func (c *severing) endSend(opened driver.Conn) {
 	c.cutIfDue()
 }
 
-// severable is the connection that will be cut.
-type severable struct {
+// severableConn is the connection that will be cut.
+type severableConn struct {
 	driver.Conn
-	c *severing
+	c *pendingCut
 }
 
 // wrapConn returns a connection that reports its sends; nil for nil.
-func (c *severing) wrapConn(conn driver.Conn) driver.Conn {
+func (c *pendingCut) wrapConn(conn driver.Conn) driver.Conn {
 	if conn == nil {
 		return nil
 	}
-	return &severable{conn, c}
+	return &severableConn{conn, c}
 }
 
-func (s *severable) Send(ctx context.Context, m driver.Message) (int, error) {
+func (s *severableConn) Send(ctx context.Context, m driver.Message) (int, error) {
 	if !s.c.beginSend() { // it is being cut
 		return 0, driver.ErrClosed
 	}

@@ -13,7 +13,7 @@ import (
 // cutWorld returns a world with a connected party A whose connection is cut after a record.
 func cutWorld(t *testing.T, at int) (*World, driver.Conn) {
 	w := world(t, false, "@AS-001")
-	w.severing = &severing{w: w, protocol: uncounted{}, party: "A", at: at, by: ByReset, fired: make(chan struct{}),
+	w.severing = &pendingCut{w: w, protocol: uncounted{}, party: "A", at: at, by: ByReset, fired: make(chan struct{}),
 		done: make(chan struct{})}
 	c, err := w.Open(context.Background(), driver.OpenOptions{Party: "A"})
 	if err != nil {

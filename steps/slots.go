@@ -32,21 +32,21 @@ func (e *Env) Alone(scenarios int) {
 }
 
 // lullLength returns how long a wait must last before it is likely to be in vain.
-func (p *patience) lullLength() time.Duration {
+func (p *waitHistory) lullLength() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return max(lull, slack*p.alone*time.Duration(p.crowd))
 }
 
 // withinUnloadedPace reports whether the target is no slower than its pace without load allows.
-func (p *patience) withinUnloadedPace() bool {
+func (p *waitHistory) withinUnloadedPace() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.longest <= max(lull, slack*p.alone)
 }
 
 // answeredWithinLull reports whether the target has answered everything within a lull.
-func (p *patience) answeredWithinLull() bool {
+func (p *waitHistory) answeredWithinLull() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.longest <= lull
@@ -99,8 +99,8 @@ func lendAfter(l Lender, after time.Duration, may func() bool) (takesBack func()
 	}
 }
 
-// opened counts the connections of all scenarios over one driver.
-type opened struct {
+// connectionCounter counts the connections of all scenarios over one driver.
+type connectionCounter struct {
 	mu    sync.Mutex
 	first *driver.OpenOptions // options of the first connection that was opened
 	now   int
@@ -133,15 +133,15 @@ func (e *Env) opensFirst(o driver.OpenOptions) {
 	}
 }
 
-// counted is a connection that is counted while it is open.
-type counted struct {
+// countedConn is a connection that is counted while it is open.
+type countedConn struct {
 	driver.Conn
 	once   sync.Once
 	closed func()
 }
 
 // Close implements driver.Conn.
-func (c *counted) Close(how driver.CloseMode) error {
+func (c *countedConn) Close(how driver.CloseMode) error {
 	err := c.Conn.Close(how)
 	c.once.Do(c.closed)
 	return err

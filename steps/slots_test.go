@@ -57,8 +57,8 @@ func TestLending(t *testing.T) {
 // never come.
 func TestProof(t *testing.T) {
 	const whole = 10 * time.Second
-	var p patience
-	p.recordWait(waited{kind: "list", limit: whole, came: true, whole: true})
+	var p waitHistory
+	p.recordWait(finishedWait{kind: "list", limit: whole, came: true, whole: true})
 	for i, want := range []time.Duration{whole, whole / 5, whole / 5, whole / 20} {
 		if got := p.limitFor("fence", whole, true); got != want {
 			t.Errorf("%d: a proof is awaited for %v, want %v", i, got, want)
@@ -66,9 +66,9 @@ func TestProof(t *testing.T) {
 		if got := p.limitFor("fence", whole, false); i < 3 && got != whole {
 			t.Errorf("%d: what can fail a clause is awaited for %v", i, got)
 		}
-		p.recordWait(waited{kind: "fence", limit: whole, whole: i == 0})
+		p.recordWait(finishedWait{kind: "fence", limit: whole, whole: i == 0})
 	}
-	p.recordWait(waited{kind: "fence", limit: whole, came: true, took: time.Second})
+	p.recordWait(finishedWait{kind: "fence", limit: whole, came: true, took: time.Second})
 	if got := p.limitFor("fence", whole, true); got != whole {
 		t.Errorf("what has come late is awaited for %v", got)
 	}

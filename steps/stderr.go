@@ -49,8 +49,8 @@ func (w *World) quoteSilentStderr(conn string, after int) string {
 	return w.QuoteStderr(w.Target.Stderr())
 }
 
-// moment is when something was judged, and when the act before that began.
-type moment struct{ acted, judged time.Time }
+// judgedMoment is when something was judged, and when the act before that began.
+type judgedMoment struct{ acted, judged time.Time }
 
 // noteStepBegin notes that a step begins: the first one of consecutive acts begins them.
 func (w *World) noteStepBegin(outcome bool, at time.Time) {
@@ -61,8 +61,8 @@ func (w *World) noteStepBegin(outcome bool, at time.Time) {
 }
 
 // momentOf returns the moment of a judgement.
-func (w *World) momentOf(judged time.Time) moment {
-	m := moment{w.T.Began(), judged}
+func (w *World) momentOf(judged time.Time) judgedMoment {
+	m := judgedMoment{w.T.Began(), judged}
 	for _, at := range w.acted {
 		if at.Before(judged) {
 			m.acted = at

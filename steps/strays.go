@@ -17,8 +17,8 @@ type Stray struct {
 	Advice  string   // what to change in the profile; "": nothing
 }
 
-// strays records the strays of one run over one driver.
-type strays struct {
+// strayRecorder records the strays of one run over one driver.
+type strayRecorder struct {
 	mu    sync.Mutex
 	kinds []Stray // the first of each kind, told apart by What
 	times []int   // how often each was seen
@@ -89,15 +89,15 @@ func NoncesLike(nonce string) (find func([]byte) string) {
 	}
 }
 
-// heard counts unsolicited events of a target that break no clause.
-type heard struct {
+// eventCounter counts unsolicited events of a target that break no clause.
+type eventCounter struct {
 	mu    sync.Mutex
 	kinds []string
 	first string
 	count int
 }
 
-func (h *heard) addRecord(kind, seen string) {
+func (h *eventCounter) addRecord(kind, seen string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.count++; h.count == 1 {
@@ -109,7 +109,7 @@ func (h *heard) addRecord(kind, seen string) {
 	}
 }
 
-func (h *heard) allRecords() (count int, kinds []string, first string) {
+func (h *eventCounter) allRecords() (count int, kinds []string, first string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.count, slices.Clone(h.kinds), h.first

@@ -225,14 +225,14 @@ type scenario struct {
 	first   error // the error that ended the scenario
 	once    sync.Once
 
-	handlers *handlers // of its steps
+	handlers *handlerTable // of its steps
 }
 
 // Initialize registers a scenario's hooks and steps; it is godog's ScenarioInitializer.
 func (s *Suite) Initialize(sc *godog.ScenarioContext) { s.initializeScenario(sc) }
 
 func (s *Suite) initializeScenario(sc *godog.ScenarioContext) *scenario {
-	r := &scenario{s: s, handlers: &handlers{}}
+	r := &scenario{s: s, handlers: &handlerTable{}}
 	r.handlers.world = func() *World { return r.world }
 	sc.Before(r.beforeScenario)
 	holding.Store(sc, r.handlers)
@@ -247,7 +247,7 @@ func (s *Suite) initializeScenario(sc *godog.ScenarioContext) *scenario {
 	sc.StepContext().Before(func(ctx context.Context, st *godog.Step) (context.Context, error) {
 		r.step = time.Now()
 		if r.world != nil {
-			r.world.begins(StepRef{len(r.steps) + 1, StepText(st)})
+			r.world.noteStep(StepRef{len(r.steps) + 1, StepText(st)})
 			r.world.noteStepBegin(st.Type == messages.PickleStepType_OUTCOME, r.step)
 		}
 		return withKind(ctx, st.Text), nil
@@ -344,7 +344,7 @@ func (r *scenario) finishScenario(sc *godog.Scenario, err error) error {
 	}
 	took := time.Since(r.started)
 	r.world.whole = r.first == nil && len(r.steps) == len(sc.Steps)
-	r.world.begins(StepRef{})
+	r.world.noteStep(StepRef{})
 	r.world.Finish()
 	if r.first == nil && len(r.steps) < len(sc.Steps) {
 		r.first = errors.New("the scenario ended before its last step")

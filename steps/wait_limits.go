@@ -43,11 +43,11 @@ const (
 	margin = time.Second            // minimum length of a wait that a fence ends
 )
 
-// patience records which waits for a target timed out and which succeeded. It is safe for concurrent use.
-type patience struct {
+// waitHistory records which waits for a target timed out and which succeeded. It is safe for concurrent use.
+type waitHistory struct {
 	mu        sync.Mutex
-	kinds     map[string]*awaited
-	families  map[string]*family
+	kinds     map[string]*kindHistory
+	families  map[string]*familyHistory
 	came      bool          // anything has come
 	longest   time.Duration // longest wait that succeeded
 	alone     time.Duration // longest before scenarios ran in parallel
@@ -56,8 +56,8 @@ type patience struct {
 	failed    map[string]bool
 }
 
-// awaited records the waits of one kind.
-type awaited struct {
+// kindHistory records the waits of one kind.
+type kindHistory struct {
 	missed int // waits that timed out within the whole limit
 	short  int // waits that timed out within a shortened limit
 	fenced int // those of missed with an answered fence
@@ -65,21 +65,21 @@ type awaited struct {
 	slow   bool // it came, but not at once
 }
 
-// family is what is known of the kinds of a Wait.Family.
-type family struct {
+// familyHistory is what is known of the kinds of a Wait.Family.
+type familyHistory struct {
 	fenced map[string]bool // kinds that were missed within the whole limit although a fence was answered
 	came   bool
 }
 
 // inFamily returns what is known of a family, and of none under the name "".
-func (p *patience) inFamily(name string) *family {
+func (p *waitHistory) inFamily(name string) *familyHistory {
 	f := p.families[name]
 	if f != nil {
 		return f
 	}
-	f = &family{fenced: map[string]bool{}}
+	f = &familyHistory{fenced: map[string]bool{}}
 	if p.families == nil {
-		p.families = map[string]*family{}
+		p.families = map[string]*familyHistory{}
 	}
 	if name != "" {
 		p.families[name] = f
@@ -87,20 +87,20 @@ func (p *patience) inFamily(name string) *family {
 	return f
 }
 
-func (p *patience) awaitedKind(name string) *awaited {
+func (p *waitHistory) awaitedKind(name string) *kindHistory {
 	if p.kinds == nil {
-		p.kinds = map[string]*awaited{}
+		p.kinds = map[string]*kindHistory{}
 	}
 	k := p.kinds[name]
 	if k == nil {
-		k = &awaited{}
+		k = &kindHistory{}
 		p.kinds[name] = k
 	}
 	return k
 }
 
 // limitFor returns how long to wait for a kind, given its limit. proof: no clause can fail for it.
-func (p *patience) limitFor(kind string, limit time.Duration, proof bool) time.Duration {
+func (p *waitHistory) limitFor(kind string, limit time.Duration, proof bool) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	k := p.awaitedKind(kind)
@@ -115,19 +115,19 @@ func (p *patience) limitFor(kind string, limit time.Duration, proof bool) time.D
 }
 
 // shortenLimit shortens a limit. The caller holds p.mu.
-func (p *patience) shortenLimit(limit time.Duration) time.Duration {
+func (p *waitHistory) shortenLimit(limit time.Duration) time.Duration {
 	return min(limit, max(limit/hurry, slower*p.longest))
 }
 
 // fenceDelay returns how long to wait for a kind before sending a fence, so that a merely slow target is not disturbed.
-func (p *patience) fenceDelay(kind string) time.Duration {
+func (p *waitHistory) fenceDelay(kind string) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return min(max(grace/p.awaitedKind(kind).remainingFraction(), (slower-1)*p.longest), shortest)
 }
 
 // remainingFraction returns the fraction of a fenced wait that is left.
-func (k *awaited) remainingFraction() time.Duration {
+func (k *kindHistory) remainingFraction() time.Duration {
 	if !k.came && k.fenced > 0 && k.missed+k.short >= misses {
 		return hurry
 	}
@@ -142,7 +142,7 @@ func (e *Env) Undisturbed(quiet time.Duration) time.Duration {
 }
 
 // fenceEndsWait reports whether the answer to a fence ends a wait of a kind, and the minimum length of that wait.
-func (p *patience) fenceEndsWait(kind, family string) (least time.Duration, ok bool) {
+func (p *waitHistory) fenceEndsWait(kind, family string) (least time.Duration, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	k, f := p.awaitedKind(kind), p.inFamily(family)
@@ -151,7 +151,7 @@ func (p *patience) fenceEndsWait(kind, family string) (least time.Duration, ok b
 }
 
 // A waited is a finished wait.
-type waited struct {
+type finishedWait struct {
 	kind        string
 	family      string
 	took, limit time.Duration
@@ -161,7 +161,7 @@ type waited struct {
 }
 
 // recordWait records a finished wait.
-func (p *patience) recordWait(w waited) {
+func (p *waitHistory) recordWait(w finishedWait) {
 	if w.limit < shortest {
 		return
 	}
@@ -293,7 +293,7 @@ func (w *World) AwaitModelFor(ctx context.Context, limit time.Duration,
 		w.late++
 	}
 	if (err == nil || ctx.Err() == nil) && !w.isDisturbed() {
-		e.patience.recordWait(waited{kind: kind, limit: limit, took: time.Since(began), whole: within == limit,
+		e.patience.recordWait(finishedWait{kind: kind, limit: limit, took: time.Since(began), whole: within == limit,
 			came: err == nil})
 	}
 	return within, err
@@ -336,7 +336,7 @@ func (w *World) TryFor(kind string, limit, within time.Duration) *Try {
 // Over ends a Try whose time is up, or whose awaited record came.
 func (t *Try) Over(came bool) {
 	if !t.off() {
-		t.env.patience.recordWait(waited{kind: t.kind, limit: t.limit, took: max(t.limit-t.clock.Left(), 0),
+		t.env.patience.recordWait(finishedWait{kind: t.kind, limit: t.limit, took: max(t.limit-t.clock.Left(), 0),
 			whole: t.whole,
 			came:  came})
 	}

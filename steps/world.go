@@ -50,11 +50,11 @@ type Env struct {
 	// Learnt holds what scenarios have found out about the target for others to use, under keys of the protocol's own.
 	Learnt sync.Map
 
-	patience patience
-	opened   opened
-	strays   strays
-	again    heard
-	astray   heard
+	patience waitHistory
+	opened   connectionCounter
+	strays   strayRecorder
+	again    eventCounter
+	astray   eventCounter
 
 	load    sync.Mutex
 	slowest time.Duration // see Sluggish
@@ -74,7 +74,7 @@ type World struct {
 
 	// Severed, if not nil, is called at the cut of a scenario in which a connection is cut on purpose.
 	Severed     Severed
-	severing    *severing       // nil: no connection is cut
+	severing    *pendingCut     // nil: no connection is cut
 	beside      bool            // other scenarios run at the same time
 	again       bool            // it is judged again
 	lender      Lender          // of its slot; nil: the slot is not lent
@@ -100,7 +100,7 @@ type World struct {
 	reached     Reach
 	late        int                        // waits that reached their limit
 	whole       bool                       // every step was executed
-	besides     explained                  // failed checks that a fault explains
+	besides     explainedChecks            // failed checks that a fault explains
 	cut         bool                       // the scenario was cut off: missing messages say nothing from then on
 	why         string                     // why it was
 	over        func() error               // returns an error once the scenario's time is up; may be nil
@@ -199,8 +199,8 @@ type stepMark struct {
 	before int
 }
 
-// begins notes that a step begins; the zero value ends the last one.
-func (w *World) begins(step StepRef) {
+// noteStep notes that a step begins; the zero value ends the last one.
+func (w *World) noteStep(step StepRef) {
 	w.step = step
 	w.begun = append(w.begun, stepMark{step, w.T.Len()})
 }
@@ -239,7 +239,7 @@ func (w *World) Open(ctx context.Context, o driver.OpenOptions) (driver.Conn, er
 	}
 	w.Env.opensFirst(o)
 	if o.Page == nil && o.Process == nil { // page steps look at more than the connection
-		c = &counted{Conn: c, closed: closed}
+		c = &countedConn{Conn: c, closed: closed}
 	}
 	w.parties[o.Party] = c
 	return c, nil

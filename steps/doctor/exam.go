@@ -96,7 +96,7 @@ func (e *Exam) Failed() bool { return e.failed }
 func (e *Exam) Restart(ctx context.Context) (string, error) {
 	err := e.Running.Restart(ctx, false)
 	if err == nil {
-		err = reachable(ctx, e.Profile, e.Running.BaseURL())
+		err = checkReachable(ctx, e.Profile, e.Running.BaseURL())
 	}
 	return "the target is reachable again", err
 }
@@ -110,8 +110,8 @@ func (e *Exam) Configuration() (string, error) {
 	return fmt.Sprintf("%d bytes", len(b)), err
 }
 
-// reachable returns an error if no server listens at a URL.
-func reachable(ctx context.Context, p *target.Profile, base string) error {
+// checkReachable returns an error if no server listens at a URL.
+func checkReachable(ctx context.Context, p *target.Profile, base string) error {
 	if err := p.Listens(ctx, base); err != nil {
 		return fmt.Errorf("after the restart: %w", err)
 	}

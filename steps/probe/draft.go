@@ -90,7 +90,7 @@ func (w *Draft) Command(run []string, example bool) {
 		comment = "#"
 	}
 	w.Line(0, "%scommand:", comment)
-	w.Line(1, "%srun: [%s]", comment, quoted(run))
+	w.Line(1, "%srun: [%s]", comment, quoteWords(run))
 	dir, err := filepath.Rel(filepath.Dir(w.s.File), w.s.Dir)
 	if err == nil && dir != "." && !example {
 		w.Line(1, "dir: %s", Quote(filepath.ToSlash(dir)))
@@ -145,7 +145,7 @@ func (w *Draft) Names(key, about string, names map[string]target.Names) {
 	w.Line(1, "# %s", about)
 	w.Line(1, "%s:", key)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		w.Line(2, "%s: [%s]", name, quoted(names[name]))
+		w.Line(2, "%s: [%s]", name, quoteWords(names[name]))
 	}
 }
 
@@ -157,15 +157,15 @@ func (w *Draft) Hints() {
 	w.Line(0, "")
 	w.Line(0, "# What a probe cannot see. The more of it the profile declares, the more is tested.")
 	for _, key := range hinted {
-		if part := paragraph(w.s.Profile.Kind().Example, key); part != "" {
+		if part := paragraphWithKey(w.s.Profile.Kind().Example, key); part != "" {
 			w.Line(0, "")
 			w.WriteString(part)
 		}
 	}
 }
 
-// paragraph returns the part of a text between empty lines that has a line starting with the key.
-func paragraph(text, key string) string {
+// paragraphWithKey returns the part of a text between empty lines that has a line starting with the key.
+func paragraphWithKey(text, key string) string {
 	for part := range strings.SplitSeq(text, "\n\n") {
 		if strings.HasPrefix(part, key) || strings.Contains(part, "\n"+key) {
 			return strings.TrimRight(part, "\n") + "\n"
@@ -194,8 +194,8 @@ func Quote(text string) string {
 	return string(b)
 }
 
-// quoted quotes several words, separated by commas.
-func quoted(words []string) string {
+// quoteWords quotes several words, separated by commas.
+func quoteWords(words []string) string {
 	var out []string
 	for _, word := range words {
 		out = append(out, Quote(word))

@@ -84,7 +84,7 @@ func ofServer(ctx context.Context, s *Session, g Guide, o Options) (string, erro
 		}
 	}
 	s.Exact = strings.HasPrefix(o.URL, "ws")
-	end, err := s.launch(ctx)
+	end, err := s.launchTarget(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -122,7 +122,7 @@ func ofCommand(ctx context.Context, s *Session, g Guide, o Options) (string, err
 	}
 	s.Profile.Name = programOf(o.Command)
 	s.Profile.Command = &target.Command{Run: o.Command, Stop: target.Duration{Duration: 2 * time.Second}}
-	end, err := s.launch(ctx)
+	end, err := s.launchTarget(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -130,8 +130,8 @@ func ofCommand(ctx context.Context, s *Session, g Guide, o Options) (string, err
 	return g.Profile(ctx, s)
 }
 
-// launch starts or reaches the target.
-func (s *Session) launch(ctx context.Context) (end func(), err error) {
+// launchTarget starts or reaches the target.
+func (s *Session) launchTarget(ctx context.Context) (end func(), err error) {
 	FirstLook(&s.Profile.Limits)
 	s.Target, err = target.NewLauncher(s.Profile).Launch(ctx, target.LaunchOptions{})
 	if err != nil {
