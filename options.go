@@ -77,7 +77,7 @@ func usagef(format string, args ...any) error { return &UsageError{Msg: fmt.Spri
 
 // options returns the runner's options for a target.
 func (s settings) options(t Target) (runner.Options, error) {
-	p, launcher, err := s.resolve(t)
+	p, launcher, err := s.resolveTarget(t)
 	if err != nil {
 		return runner.Options{}, err
 	}
@@ -91,7 +91,7 @@ func (s settings) options(t Target) (runner.Options, error) {
 		return runner.Options{}, usagef("parley.%s: a target of %s in the role %s connects to the harness, and is no server "+
 			"(give a parley.Profile)", t.name, p.Protocol, p.Role)
 	}
-	known, err := s.known(p.Protocol)
+	known, err := s.baselineFor(p.Protocol)
 	if err != nil {
 		return runner.Options{}, err
 	}
@@ -109,8 +109,8 @@ func (s settings) options(t Target) (runner.Options, error) {
 // maxBaseline bounds the file of a baseline, in bytes.
 const maxBaseline = 1 << 20
 
-// known returns the rows of the baseline that are about a protocol; nil without a baseline.
-func (s settings) known(protocol string) (*verdict.Baseline, error) {
+// baselineFor returns the rows of the baseline that are about a protocol; nil without a baseline.
+func (s settings) baselineFor(protocol string) (*verdict.Baseline, error) {
 	if s.baseline == "" {
 		return nil, nil
 	}

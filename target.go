@@ -83,7 +83,7 @@ func Serve(serve func(net.Listener)) Target {
 			if errors.Is(err, net.ErrClosed) {
 				err = nil
 			}
-			return errors.Join(err, await(ctx, done, "the function given to parley.Serve has not returned"))
+			return errors.Join(err, awaitDone(ctx, done, "the function given to parley.Serve has not returned"))
 		}
 	}}
 }
@@ -96,12 +96,12 @@ func serveHTTP(l net.Listener, h http.Handler) (stop func(context.Context) error
 		_ = server.Serve(l)
 	}()
 	return func(ctx context.Context) error {
-		return errors.Join(server.Close(), await(ctx, done, "the server has not ended"))
+		return errors.Join(server.Close(), awaitDone(ctx, done, "the server has not ended"))
 	}
 }
 
-// await waits for done, but no longer than ctx.
-func await(ctx context.Context, done <-chan struct{}, late string) error {
+// awaitDone waits for done, but no longer than ctx.
+func awaitDone(ctx context.Context, done <-chan struct{}, late string) error {
 	select {
 	case <-done:
 		return nil
@@ -110,8 +110,8 @@ func await(ctx context.Context, done <-chan struct{}, late string) error {
 	}
 }
 
-// resolve returns the profile of a target and its launcher; a nil launcher means that the profile says how.
-func (s settings) resolve(t Target) (*target.Profile, target.Launcher, error) {
+// resolveTarget returns the profile of a target and its launcher; a nil launcher means that the profile says how.
+func (s settings) resolveTarget(t Target) (*target.Profile, target.Launcher, error) {
 	kinds := protocols.Kinds()
 	if s.text != "" && t.start == nil {
 		return nil, nil, usagef("parley.Settings: %s has a profile of its own (write the keys there)", t.name)

@@ -52,8 +52,8 @@ A target beyond this machine is refused, unless you name its host with --allow-h
   parley-load worker --nats tls://nats.example:4222 --nats-creds load.creds --allow-host staging.example`
 )
 
-// access adds the flags by which a process reaches the NATS server.
-func access(f *pflag.FlagSet, a *spread.Access, name *string, within *time.Duration, hosts *[]string) {
+// accessFlags adds the flags by which a process reaches the NATS server.
+func accessFlags(f *pflag.FlagSet, a *spread.Access, name *string, within *time.Duration, hosts *[]string) {
 	f.StringVar(&a.Creds, "nats-creds", "", "`FILE` of credentials for the NATS server")
 	f.StringVar(&a.CA, "nats-ca", "", "`FILE` of the authorities for the NATS server (default those of the system)")
 	f.BoolVar(&a.Insecure, "nats-insecure", false, "let other machines read along and take part: no TLS or credentials")
@@ -69,7 +69,7 @@ func crewFlags(f *pflag.FlagSet) func(o *load.Options, tell func(string)) (func(
 	f.IntVar(&o.Remote, "remote", 0, "`N` of the workers are not started here, but join")
 	f.StringVar(&o.URL, "nats", "", "`URL` of a NATS server (default: one in this program)")
 	f.StringVar(&o.Listen, "listen", "", "`ADDR` of the NATS server in this program (default a free port on loopback)")
-	access(f, &o.Access, &o.Name, &o.Within, &o.Hosts)
+	accessFlags(f, &o.Access, &o.Name, &o.Within, &o.Hosts)
 	return func(lo *load.Options, tell func(string)) (func(), error) {
 		o.Token, o.Suite, o.Tell = os.Getenv(spread.EnvToken), lo.Protocols.Digest(), tell
 		crew, err := spread.New(*o)
@@ -86,7 +86,7 @@ func joinFlags(f *pflag.FlagSet) func(ctx context.Context, shop load.Workshop, t
 	o := &spread.WorkerOptions{}
 	var hosts []string
 	f.StringVar(&o.URL, "nats", "", "`URL` of the NATS server (default nats://127.0.0.1:4222)")
-	access(f, &o.Access, &o.Name, &o.Within, &hosts)
+	accessFlags(f, &o.Access, &o.Name, &o.Within, &hosts)
 	return func(ctx context.Context, shop load.Workshop, tell func(string)) error {
 		shop.Hosts = hosts
 		o.URL, o.Token = cmp.Or(o.URL, "nats://127.0.0.1:4222"), os.Getenv(spread.EnvToken)

@@ -50,11 +50,11 @@ func (e *BaselineError) Error() string {
 func ParseBaseline(b []byte) (*Baseline, error) {
 	out := &Baseline{}
 	if err := yamltext.Strict(b, out); err != nil {
-		return nil, misshapen(err)
+		return nil, parseError(err)
 	}
 	rows := rowLines(bytes.SplitAfter(b, []byte("\n")))
 	for i, e := range out.Expected {
-		if mistake := e.mistake(i, out.Expected[:i]); mistake != "" {
+		if mistake := e.findMistake(i, out.Expected[:i]); mistake != "" {
 			err := &BaselineError{Msg: mistake}
 			if len(rows) == len(out.Expected) { // each begins on a line of its own
 				err.Line, err.Column = rows[i].first+1, 1
@@ -65,8 +65,8 @@ func ParseBaseline(b []byte) (*Baseline, error) {
 	return out, nil
 }
 
-// mistake says what is wrong with a row, the i-th from 0, behind those before it; "" if nothing is.
-func (e Expected) mistake(i int, before []Expected) string {
+// findMistake says what is wrong with a row, the i-th from 0, behind those before it; "" if nothing is.
+func (e Expected) findMistake(i int, before []Expected) string {
 	switch {
 	case e == Expected{}:
 		return fmt.Sprintf("row %d is empty (a row: %s)", i+1, RowExample)
@@ -77,17 +77,17 @@ func (e Expected) mistake(i int, before []Expected) string {
 	}
 	for _, other := range before {
 		if e.Overlaps(other) {
-			return e.Clause + " is listed twice" + e.twice(other)
+			return e.Clause + " is listed twice" + e.whyOverlaps(other)
 		}
 	}
-	if _, err := e.last(); err != nil {
+	if _, err := e.endOfValidity(); err != nil {
 		return fmt.Sprintf("%s: expires %q is not a date (YYYY-MM-DD)", e.Clause, e.Expires)
 	}
 	return ""
 }
 
-// misshapen adds the place of a mistake, and for an unknown key the example of a row.
-func misshapen(err error) error {
+// parseError adds the place of a mistake, and for an unknown key the example of a row.
+func parseError(err error) error {
 	out := &BaselineError{Msg: err.Error()}
 	var at yaml.Error
 	if errors.As(err, &at) && at.GetToken() != nil {
@@ -106,8 +106,8 @@ func (e Expected) Overlaps(o Expected) bool {
 	return e.Clause == o.Clause && meet(e.Role, o.Role) && meet(e.Driver, o.Driver)
 }
 
-// twice says why two rows that look different overlap; "" if they do not look different.
-func (e Expected) twice(o Expected) string {
+// whyOverlaps says why two rows that look different overlap; "" if they do not look different.
+func (e Expected) whyOverlaps(o Expected) string {
 	if e.Role == o.Role && e.Driver == o.Driver {
 		return ""
 	}
@@ -117,8 +117,8 @@ func (e Expected) twice(o Expected) string {
 // About reports whether the row is about targets in a role.
 func (e Expected) About(role string) bool { return e.Role == "" || e.Role == role }
 
-// last returns the moment, in UTC, from which the row no longer applies; the zero time if it has no end.
-func (e Expected) last() (time.Time, error) {
+// endOfValidity returns the moment, in UTC, from which the row no longer applies; the zero time if it has no end.
+func (e Expected) endOfValidity() (time.Time, error) {
 	if e.Expires == "" {
 		return time.Time{}, nil
 	}
@@ -132,7 +132,7 @@ const SoonDays = 14
 // DaysLeft returns how many days after now the last day of a row is, 0 on that day itself, and whether that is soon:
 // from 0 to SoonDays.
 func DaysLeft(expires string, now time.Time) (days int, soon bool) {
-	end, err := Expected{Expires: expires}.last()
+	end, err := Expected{Expires: expires}.endOfValidity()
 	if err != nil || end.IsZero() {
 		return 0, false
 	}
@@ -157,7 +157,7 @@ func Forgives(state string) bool { return state == RowApplied || state == RowSpa
 
 // Apply returns the outcome of a clause with the row applied, and the row's state.
 func (e Expected) Apply(o Outcome, known bool, now time.Time) (Outcome, string) {
-	end, _ := e.last()
+	end, _ := e.endOfValidity()
 	switch {
 	case !known:
 		return o, RowUnknown
@@ -200,7 +200,7 @@ func (b *Baseline) Text(comments ...string) string {
 				return
 			}
 			if quoted {
-				value = quote(value)
+				value = quoteYAML(value)
 			}
 			out.WriteString(lead + key + ": " + value + "\n")
 			lead = "    "
@@ -217,8 +217,8 @@ func (b *Baseline) Text(comments ...string) string {
 	return out.String()
 }
 
-// quote returns a text as a YAML scalar on one line.
-func quote(text string) string {
+// quoteYAML returns a text as a YAML scalar on one line.
+func quoteYAML(text string) string {
 	b, err := yaml.MarshalWithOptions(text, yaml.JSON())
 	if err != nil {
 		return fmt.Sprintf("%q", text)

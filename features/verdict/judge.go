@@ -35,9 +35,9 @@ func Aggregate(js []Judgement, certifying func(driver string) bool) (o Outcome, 
 		}
 	}
 	for d, list := range perDriver {
-		byDriver[d], _ = reduce(list)
+		byDriver[d], _ = reduceJudgements(list)
 	}
-	if o, why = reduce(counted); len(counted) == 0 && len(js) > 0 {
+	if o, why = reduceJudgements(counted); len(counted) == 0 && len(js) > 0 {
 		why = "passed, but only over drivers that do not certify"
 	}
 	return o, why, byDriver
@@ -50,10 +50,10 @@ var rank = map[Outcome]int{
 }
 
 // Worse reports whether the outcome a of a scenario weighs more than b.
-func Worse(a, b Outcome) bool { return weight(a) > weight(b) }
+func Worse(a, b Outcome) bool { return outcomeRank(a) > outcomeRank(b) }
 
-// weight is the rank of an outcome in which a pass does not make up for what was not tested.
-func weight(o Outcome) int {
+// outcomeRank is the rank of an outcome in which a pass does not make up for what was not tested.
+func outcomeRank(o Outcome) int {
 	if o == Passed {
 		return -1
 	}
@@ -63,7 +63,7 @@ func weight(o Outcome) int {
 // NotRun is the reason of a clause if the selection excludes all that could judge it.
 const NotRun = "no scenario that judges it was run"
 
-func reduce(js []Judgement) (Outcome, string) {
+func reduceJudgements(js []Judgement) (Outcome, string) {
 	if len(js) == 0 {
 		return NotTested, NotRun
 	}
@@ -119,9 +119,9 @@ func Decide(clauses []Judgement, level func(clause string) Level, c Circumstance
 	}
 	switch {
 	case c.Harness:
-		return worst(failed), ExitHarness
+		return worstVerdict(failed), ExitHarness
 	case c.Unreachable:
-		return worst(failed), ExitUnreachable
+		return worstVerdict(failed), ExitUnreachable
 	case failed:
 		return NonConformant, ExitNonConformant
 	case untested && c.AllowIncomplete:
@@ -134,7 +134,7 @@ func Decide(clauses []Judgement, level func(clause string) Level, c Circumstance
 	return Conformant, ExitConformant
 }
 
-func worst(failed bool) Verdict {
+func worstVerdict(failed bool) Verdict {
 	if failed {
 		return NonConformant
 	}

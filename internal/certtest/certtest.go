@@ -42,22 +42,23 @@ func Make(dir string) (*Files, error) {
 		return nil, err
 	}
 	for _, path := range []string{f.Other, f.CA} { // the last one signs
-		if err := f.authority(path); err != nil {
+		if err := f.makeAuthority(path); err != nil {
 			return nil, err
 		}
 	}
 	var err error
 	loopback := &x509.Certificate{DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
-	if f.serverAlone, err = f.sign(loopback, f.Server, f.ServerKey); err != nil {
+	if f.serverAlone, err = f.signCertificate(loopback, f.Server, f.ServerKey); err != nil {
 		return nil, err
 	}
 	named := &x509.Certificate{DNSNames: []string{"server.test"},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
-	if f.namedServer, err = f.sign(named, f.Named, f.NamedKey); err != nil {
+	if f.namedServer, err = f.signCertificate(named, f.Named, f.NamedKey); err != nil {
 		return nil, err
 	}
-	_, err = f.sign(&x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}, f.Client, f.ClientKey)
+	_, err = f.signCertificate(&x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}, f.Client,
+		f.ClientKey)
 	return f, err
 }
 
@@ -82,12 +83,12 @@ func (f *Files) Pool() *x509.CertPool {
 	return pool
 }
 
-func (f *Files) authority(path string) error {
+func (f *Files) makeAuthority(path string) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return err
 	}
-	template := f.template(&x509.Certificate{IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign})
+	template := f.makeTemplate(&x509.Certificate{IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign})
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
 		return err
@@ -99,19 +100,19 @@ func (f *Files) authority(path string) error {
 	return write(path, "CERTIFICATE", der)
 }
 
-func (f *Files) template(c *x509.Certificate) *x509.Certificate {
+func (f *Files) makeTemplate(c *x509.Certificate) *x509.Certificate {
 	f.serial++
 	c.SerialNumber, c.Subject = big.NewInt(f.serial), pkix.Name{CommonName: "test"}
 	c.NotBefore, c.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(24*time.Hour)
 	return c
 }
 
-func (f *Files) sign(c *x509.Certificate, cert, keyPath string) (tls.Certificate, error) {
+func (f *Files) signCertificate(c *x509.Certificate, cert, keyPath string) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return tls.Certificate{}, err
 	}
-	der, err := x509.CreateCertificate(rand.Reader, f.template(c), f.ca, &key.PublicKey, f.caKey)
+	der, err := x509.CreateCertificate(rand.Reader, f.makeTemplate(c), f.ca, &key.PublicKey, f.caKey)
 	if err != nil {
 		return tls.Certificate{}, err
 	}

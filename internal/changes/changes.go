@@ -33,11 +33,11 @@ type Watch struct {
 
 // New watches files and folders, but nothing in the folders without. Paths are made absolute where possible.
 func New(files, folders, without []string) *Watch {
-	return &Watch{files: absolute(files), folders: absolute(folders), without: absolute(without),
+	return &Watch{files: absolutePaths(files), folders: absolutePaths(folders), without: absolutePaths(without),
 		ignored: map[string]bool{}}
 }
 
-func absolute(paths []string) []string {
+func absolutePaths(paths []string) []string {
 	var out []string
 	for _, p := range paths {
 		if abs, err := filepath.Abs(p); err == nil {
@@ -69,8 +69,8 @@ func (w *Watch) Outputs(files ...*os.File) {
 	}
 }
 
-// writes reports whether a file is one to which this program writes.
-func (w *Watch) writes(info fs.FileInfo) bool {
+// isOutput reports whether a file is one to which this program writes.
+func (w *Watch) isOutput(info fs.FileInfo) bool {
 	return slices.ContainsFunc(w.outputs, func(out fs.FileInfo) bool { return os.SameFile(out, info) })
 }
 
@@ -87,10 +87,10 @@ type Stamp struct {
 func (w *Watch) Look() State {
 	out := State{}
 	for _, path := range w.files {
-		out[path] = stamp(os.Stat(path))
+		out[path] = stampOf(os.Stat(path))
 	}
 	for _, folder := range w.folders {
-		w.below(folder, out)
+		w.addFilesBelow(folder, out)
 	}
 	for path := range w.ignored {
 		delete(out, path)
@@ -98,14 +98,14 @@ func (w *Watch) Look() State {
 	return out
 }
 
-func stamp(info fs.FileInfo, err error) Stamp {
+func stampOf(info fs.FileInfo, err error) Stamp {
 	if err != nil {
 		return Stamp{}
 	}
 	return Stamp{info.ModTime(), info.Size()}
 }
 
-func (w *Watch) below(folder string, out State) {
+func (w *Watch) addFilesBelow(folder string, out State) {
 	_ = filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -119,8 +119,8 @@ func (w *Watch) below(folder string, out State) {
 		case e.IsDir() || !e.Type().IsRegular() || Written(e.Name()):
 			return nil
 		}
-		if info, err := e.Info(); err != nil || !w.writes(info) {
-			out[path] = stamp(info, err)
+		if info, err := e.Info(); err != nil || !w.isOutput(info) {
+			out[path] = stampOf(info, err)
 		}
 		return nil
 	})

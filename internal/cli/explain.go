@@ -26,17 +26,17 @@ both. For a scenario, show its clauses, its place, its steps with their Go funct
 mutant, whose name a report gives after "looks like", show why real servers have its fault, which clauses it breaks,
 what finds it, and how to serve it.`,
 		Example: "  parley explain AS-080 as-053 EA-026\n  parley explain AS-4.1-06\n  parley explain trims-ids",
-		RunE:    func(c *cobra.Command, args []string) error { return explain(c.Context(), args, s) },
+		RunE:    func(c *cobra.Command, args []string) error { return runExplain(c.Context(), args, s) },
 	}
 }
 
-func explain(_ context.Context, ids []string, s *streams) error {
+func runExplain(_ context.Context, ids []string, s *streams) error {
 	if len(ids) == 0 {
 		return usagef("explain: which clause? (such as parley explain AS-080; parley list shows all)")
 	}
 	var pages []string
 	for _, id := range ids {
-		about, err := explained(id)
+		about, err := findPages(id)
 		if err != nil {
 			return err
 		}
@@ -46,8 +46,8 @@ func explain(_ context.Context, ids []string, s *streams) error {
 	return err
 }
 
-// explained returns the pages about a clause, a scenario or a mutant. Only the protocols that may know it are opened.
-func explained(typed string) ([]string, error) {
+// findPages returns the pages about a clause, a scenario or a mutant. Only the protocols that may know it are opened.
+func findPages(typed string) ([]string, error) {
 	const what = "clause, scenario or mutant"
 	id := clauseID(typed)
 	if !tags.IsID(id) {
@@ -67,7 +67,7 @@ func explained(typed string) ([]string, error) {
 	if text, ok := scenarioPage(books, id); ok {
 		return []string{text}, nil
 	}
-	found := find(books, id)
+	found := findClause(books, id)
 	if len(found) == 0 {
 		return nil, unknownID(what, typed, id, nil)
 	}
@@ -80,8 +80,8 @@ type entry struct {
 	verdict.Row
 }
 
-// find looks up a clause in its own ledger and in those that refer to it.
-func find(books []*book, id string) []entry {
+// findClause looks up a clause in its own ledger and in those that refer to it.
+func findClause(books []*book, id string) []entry {
 	var found []entry
 	for _, b := range books {
 		if row, ok := b.ledger.Row(id); ok {
@@ -125,7 +125,7 @@ func pagesOf(found []entry) ([]string, error) {
 		if err := e.readSteps(); err != nil {
 			return nil, err
 		}
-		pages = append(pages, page(e.book, e.Row))
+		pages = append(pages, clausePage(e.book, e.Row))
 	}
 	pages[len(pages)-1] += others.String()
 	return pages, nil
@@ -156,10 +156,10 @@ var observedWords = map[string]string{
 	"none":        "not observable from outside",
 }
 
-// page renders everything about one clause.
-func page(b *book, r verdict.Row) string {
+// clausePage renders everything about one clause.
+func clausePage(b *book, r verdict.Row) string {
 	var w strings.Builder
-	fmt.Fprintf(&w, "%s  %s  section %s of %s\n", r.ID, r.Level, r.Section, document(b, r))
+	fmt.Fprintf(&w, "%s  %s  section %s of %s\n", r.ID, r.Level, r.Section, documentOf(b, r))
 	field := func(name, text string) {
 		if text != "" {
 			fmt.Fprintf(&w, "  %-9s  %s\n", name, text)
@@ -170,7 +170,7 @@ func page(b *book, r verdict.Row) string {
 	field("ruling", r.Ruling)
 	field("fair", r.Fair)
 	field("strict", r.Strict)
-	field("observed", observed(r.Observed))
+	field("observed", describeObserved(r.Observed))
 	field("see", strings.Join(append(append([]string{}, r.See...), r.JudgedBy...), ", "))
 	if !r.Tested() {
 		field("excluded", r.Reason)
@@ -179,13 +179,13 @@ func page(b *book, r verdict.Row) string {
 	if b.hasRoles() {
 		field("roles", strings.Join(b.rolesOf(r.ID), ", "))
 	}
-	judges(&w, b, r)
-	field("alone", alone(b, r))
+	describeJudging(&w, b, r)
+	field("alone", aloneCommand(b, r))
 	return w.String()
 }
 
-// document returns the document that contains a clause. A cross row comes from another protocol.
-func document(b *book, r verdict.Row) string {
+// documentOf returns the document that contains a clause. A cross row comes from another protocol.
+func documentOf(b *book, r verdict.Row) string {
 	if !r.Cross {
 		return b.ledger.Source
 	}
@@ -198,9 +198,9 @@ func document(b *book, r verdict.Row) string {
 	return from + ", judged with " + b.ledger.Protocol
 }
 
-func observed(how string) string {
+func describeObserved(how string) string {
 	if rest, ok := strings.CutPrefix(how, "passive"); ok {
-		return observed("wire"+rest) + ", also in traffic that others cause"
+		return describeObserved("wire"+rest) + ", also in traffic that others cause"
 	}
 	if words, ok := observedWords[how]; ok {
 		return words
@@ -208,8 +208,8 @@ func observed(how string) string {
 	return how
 }
 
-// judges lists what judges a clause, and which mutants show that its tests detect faults.
-func judges(w *strings.Builder, b *book, r verdict.Row) {
+// describeJudging lists what judges a clause, and which mutants show that its tests detect faults.
+func describeJudging(w *strings.Builder, b *book, r verdict.Row) {
 	list := func(name string, lines []string) {
 		for _, l := range lines {
 			fmt.Fprintf(w, "  %-9s  %s\n", name, l)
@@ -238,8 +238,9 @@ func judges(w *strings.Builder, b *book, r verdict.Row) {
 	list("mutants", faults)
 }
 
-// alone returns the command that runs only what judges a clause. A monitor judges the transcripts of all scenarios.
-func alone(b *book, r verdict.Row) string {
+// aloneCommand returns the command that runs only what judges a clause. A monitor judges the transcripts of all
+// scenarios.
+func aloneCommand(b *book, r verdict.Row) string {
 	command := program + " run --protocol " + b.ledger.Protocol
 	var roles []string // of the scenarios to run
 	for _, role := range b.roles {

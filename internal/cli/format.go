@@ -292,7 +292,7 @@ func (o runOptions) knownIDs() error {
 			return err
 		}
 		var others []string
-		found := len(find(books, id)) > 0
+		found := len(findClause(books, id)) > 0
 		for _, b := range books {
 			for _, p := range b.scenarios {
 				found = found || slices.Contains(p.Marks(), "@"+id)

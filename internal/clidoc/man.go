@@ -18,7 +18,7 @@ func Man(c *cobra.Command, version string) string {
 	fmt.Fprintf(&b, ".TH %q 1 \"\" %q\n", strings.ToUpper(name), c.Root().Name()+" "+version)
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", escapeRoff(name), escapeRoff(c.Short))
 	fmt.Fprintf(&b, ".SH SYNOPSIS\n.nf\n%s\n.fi\n", escapeRoff(usageLines(c)))
-	b.WriteString(".SH DESCRIPTION\n" + paragraphs(describeFlags(c)))
+	b.WriteString(".SH DESCRIPTION\n" + manParagraphs(describeFlags(c)))
 	if flags := Flags(c); len(flags) > 0 {
 		b.WriteString(".SH OPTIONS\n")
 		for _, f := range flags {
@@ -50,7 +50,7 @@ func neighbourPages(c *cobra.Command) []string {
 	return all
 }
 
-func paragraphs(text string) string {
+func manParagraphs(text string) string {
 	var b strings.Builder
 	for i, p := range strings.Split(strings.TrimSpace(text), "\n\n") {
 		switch {

@@ -12,11 +12,11 @@ func Text(s string, width int) string {
 	if width <= 0 || utf8.RuneCountInString(s) <= width {
 		return s
 	}
-	return s[:prefix(s, width-1)] + "…"
+	return s[:prefixLength(s, width-1)] + "…"
 }
 
-// prefix returns the length in bytes of the first n characters of s.
-func prefix(s string, n int) int {
+// prefixLength returns the length in bytes of the first n characters of s.
+func prefixLength(s string, n int) int {
 	for i := range s {
 		if n == 0 {
 			return i

@@ -23,7 +23,7 @@ func (f *findings) addScenario(a, b *reports.Scenario, devs []replay.Deviation) 
 	for _, d := range oneSided(a, b) {
 		if i := explainingDifference(mine, d); i >= 0 {
 			for k := range mine {
-				if same(mine[k].dev, mine[i].dev) {
+				if sameDeviation(mine[k].dev, mine[i].dev) {
 					mine[k].decided = append(mine[k].decided, d)
 				}
 			}
@@ -73,7 +73,7 @@ func (f *findings) markFollowers() {
 	}
 	for k := range f.all {
 		f.all[k].behind = slices.ContainsFunc(f.all[:k], func(o occurrence) bool {
-			return o.place == f.all[k].place && o.key != f.all[k].key && !same(o.dev, f.all[k].dev) &&
+			return o.place == f.all[k].place && o.key != f.all[k].key && !sameDeviation(o.dev, f.all[k].dev) &&
 				(decided[o.key] || len(shown[o.key])*habitShare <= f.scenarios && o.dev.Structural())
 		})
 	}
@@ -82,28 +82,30 @@ func (f *findings) markFollowers() {
 // habitShare is the share of the scenarios above which a difference is a habit of a target: one in five.
 const habitShare = 5
 
-func same(x, y replay.Deviation) bool { return x.AtA == y.AtA && x.AtB == y.AtB && x.Kind == y.Kind }
+func sameDeviation(x, y replay.Deviation) bool {
+	return x.AtA == y.AtA && x.AtB == y.AtB && x.Kind == y.Kind
+}
 
 // oneSided returns the first failure of each clause that one side breaks and the other does not.
 func oneSided(a, b *reports.Scenario) (out []decision) {
 	for _, f := range a.Failures {
-		if !broken(b, f.Clause) && !known(out, f.Clause) {
+		if !breaksClause(b, f.Clause) && !hasClause(out, f.Clause) {
 			out = append(out, decision{f, "a"})
 		}
 	}
 	for _, f := range b.Failures {
-		if !broken(a, f.Clause) && !known(out, f.Clause) {
+		if !breaksClause(a, f.Clause) && !hasClause(out, f.Clause) {
 			out = append(out, decision{f, "b"})
 		}
 	}
 	return out
 }
 
-func broken(sc *reports.Scenario, clause string) bool {
+func breaksClause(sc *reports.Scenario, clause string) bool {
 	return slices.ContainsFunc(sc.Failures, func(f reports.Failure) bool { return f.Clause == clause })
 }
 
-func known(all []decision, clause string) bool {
+func hasClause(all []decision, clause string) bool {
 	return slices.ContainsFunc(all, func(d decision) bool { return d.failure.Clause == clause })
 }
 
@@ -256,7 +258,7 @@ func (o occurrence) commonTraits() []string {
 	return out
 }
 
-func (v verdictOnly) trait() string { return v.id + "|" + v.driver + "|" + v.failure.Clause }
+func (v verdictOnly) traitOf() string { return v.id + "|" + v.driver + "|" + v.failure.Clause }
 
 // dropNoise removes findings that are also found between two runs of one target.
 func (f *findings) dropNoise(self *findings) {
@@ -267,12 +269,12 @@ func (f *findings) dropNoise(self *findings) {
 		}
 	}
 	for _, v := range self.alone {
-		flaky[v.trait()] = true
+		flaky[v.traitOf()] = true
 	}
 	f.all = slices.DeleteFunc(f.all, func(o occurrence) bool {
 		return slices.ContainsFunc(o.commonTraits(), func(t string) bool { return noise[t] })
 	})
-	f.alone = slices.DeleteFunc(f.alone, func(v verdictOnly) bool { return flaky[v.trait()] })
+	f.alone = slices.DeleteFunc(f.alone, func(v verdictOnly) bool { return flaky[v.traitOf()] })
 }
 
 // dropUnconfirmed removes the doubted findings that are not found again. If fewer than half of a difference's doubted

@@ -313,11 +313,11 @@ func (e *Entry) sortLists() {
 	slices.Sort(e.Clauses)
 	e.Clauses = append([]string{}, slices.Compact(e.Clauses)...)
 	slices.SortFunc(e.Decisions, func(x, y Decision) int {
-		return cmp.Or(cmp.Compare(strength(x.Level), strength(y.Level)), cmp.Compare(x.Clause, y.Clause))
+		return cmp.Or(cmp.Compare(levelStrength(x.Level), levelStrength(y.Level)), cmp.Compare(x.Clause, y.Clause))
 	})
 }
 
-func strength(l verdict.Level) int {
+func levelStrength(l verdict.Level) int {
 	return cmp.Or(map[verdict.Level]int{verdict.Must: 1, verdict.Should: 2}[l], 3)
 }
 
@@ -325,7 +325,7 @@ func strongestDecision(e Entry) int {
 	if len(e.Decisions) == 0 {
 		return 4
 	}
-	return strength(e.Decisions[0].Level)
+	return levelStrength(e.Decisions[0].Level)
 }
 
 // maxValues bounds the pairs of values of an entry.
@@ -340,7 +340,7 @@ func bestOf(all []occurrence) occurrence {
 		return cmp.Or(cmp.Compare(btoi(len(x.decided) == 0), btoi(len(y.decided) == 0)),
 			cmp.Compare(btoi(x.behind), btoi(y.behind)),
 			cmp.Compare(len(x.dev.Places), len(y.dev.Places)),
-			cmp.Compare(length(x.dev.A)+length(x.dev.B), length(y.dev.A)+length(y.dev.B)))
+			cmp.Compare(wireLength(x.dev.A)+wireLength(x.dev.B), wireLength(y.dev.A)+wireLength(y.dev.B)))
 	})
 }
 
@@ -351,7 +351,7 @@ func btoi(b bool) int {
 	return 0
 }
 
-func length(w *replay.Wire) int {
+func wireLength(w *replay.Wire) int {
 	if w == nil {
 		return 0
 	}

@@ -49,7 +49,7 @@ func Lend() (*Port, error) {
 			return p, nil
 		}
 	}
-	l, err := listen(0)
+	l, err := listenLoopback(0)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func Lend() (*Port, error) {
 
 // takePort reports whether the port is free and has been lent. If UDP is unavailable, the port is lent without a mark.
 func (p *Port) takePort() bool {
-	lent, err := net.ListenPacket("udp4", at(p.Number+count))
+	lent, err := net.ListenPacket("udp4", loopbackAddr(p.Number+count))
 	if err == nil {
 		p.lent = lent
 	} else if errors.Is(err, syscall.EADDRINUSE) {
@@ -72,7 +72,7 @@ func (p *Port) takePort() bool {
 }
 
 // Addr returns 127.0.0.1 with the port.
-func (p *Port) Addr() string { return at(p.Number) }
+func (p *Port) Addr() string { return loopbackAddr(p.Number) }
 
 // Release gives the port back. Releasing nil, or twice, is harmless.
 func (p *Port) Release() {
@@ -81,7 +81,7 @@ func (p *Port) Release() {
 	}
 }
 
-func listen(port int) (net.Listener, error) { return net.Listen("tcp4", at(port)) }
+func listenLoopback(port int) (net.Listener, error) { return net.Listen("tcp4", loopbackAddr(port)) }
 
 // copied bounds how long a starting child process may hold its copy of a closed listener.
 const copied = 10 * time.Second
@@ -98,4 +98,4 @@ func Relisten(addr string) (net.Listener, error) {
 	}
 }
 
-func at(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+func loopbackAddr(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }

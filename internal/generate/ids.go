@@ -70,13 +70,13 @@ func numberScenarios(file, prefix string) error {
 		last += rowsOf(s)
 	}
 	for _, s := range slices.Backward(without) {
-		lines = tagged(lines, s, tags[int(s.Location.Line)])
+		lines = withTag(lines, s, tags[int(s.Location.Line)])
 	}
 	return os.WriteFile(file, []byte(strings.Join(lines, "\n")), 0o644)
 }
 
-// tagged adds a tag to a scenario: to the last line of its tags if there is room, else in a line of its own.
-func tagged(lines []string, s *messages.Scenario, tag string) []string {
+// withTag adds a tag to a scenario: to the last line of its tags if there is room, else in a line of its own.
+func withTag(lines []string, s *messages.Scenario, tag string) []string {
 	at := int(s.Location.Line) - 1
 	if len(s.Tags) > 0 {
 		line := int(s.Tags[len(s.Tags)-1].Location.Line) - 1

@@ -48,7 +48,7 @@ func writeKills(ctx context.Context) error {
 			failed = errors.Join(failed, fmt.Errorf("%s %s: %w", r.Protocol, r.Role, err))
 			continue
 		}
-		put(all, made)
+		putMatrix(all, made)
 		if b, err = certificate.WriteKills(all); err == nil {
 			err = os.WriteFile(killsFile, b, 0o644) // after each role, so that an interrupted call goes on
 		}
@@ -75,8 +75,8 @@ func pagesLast() (out []certificate.RoleKills) {
 	return append(out, pages...)
 }
 
-// put replaces the kill matrix of a role, or adds it.
-func put(all *certificate.Kills, made certificate.RoleKills) {
+// putMatrix replaces the kill matrix of a role, or adds it.
+func putMatrix(all *certificate.Kills, made certificate.RoleKills) {
 	for i, r := range all.Roles {
 		if r.Protocol == made.Protocol && r.Role == made.Role {
 			all.Roles[i] = made

@@ -62,14 +62,14 @@ func generate(ctx context.Context, names []string) error {
 		if len(names) > 0 && !slices.Contains(names, p.name) || len(names) == 0 && p.asked {
 			continue
 		}
-		if err := p.renew(ctx); err != nil {
+		if err := p.writeIfStale(ctx); err != nil {
 			return fmt.Errorf("%s: %w", p.writes, err)
 		}
 	}
 	return nil
 }
 
-func (p part) renew(ctx context.Context) error {
+func (p part) writeIfStale(ctx context.Context) error {
 	if p.write != nil {
 		return p.write(ctx)
 	}

@@ -110,18 +110,18 @@ func (d *decoder) Read(p []byte) (int, error) {
 			return 0, err // an empty body is not encoded
 		}
 		var err error
-		if d.open, err = d.start(); err != nil {
-			return 0, d.wrong(err)
+		if d.open, err = d.startDecoding(); err != nil {
+			return 0, d.decodeError(err)
 		}
 	}
 	n, err := d.open.Read(p)
 	if err != nil && err != io.EOF {
-		err = d.wrong(err)
+		err = d.decodeError(err)
 	}
 	return n, err
 }
 
-func (d *decoder) start() (io.Reader, error) {
+func (d *decoder) startDecoding() (io.Reader, error) {
 	switch d.coding {
 	case "gzip":
 		return gzip.NewReader(d.from)
@@ -138,9 +138,9 @@ func (d *decoder) start() (io.Reader, error) {
 	return flate.NewReader(d.from), nil
 }
 
-// wrong is the error of a decoder: that of the connection, if this has broken off. What ends without the last bytes of
-// its encoding has ended, as for browsers.
-func (d *decoder) wrong(err error) error {
+// decodeError is the error of a decoder: that of the connection, if this has broken off. What ends without the last
+// bytes of its encoding has ended, as for browsers.
+func (d *decoder) decodeError(err error) error {
 	switch broke := d.owner.broke; {
 	case broke == io.EOF && errors.Is(err, io.ErrUnexpectedEOF):
 		return io.EOF

@@ -25,13 +25,13 @@ func NewJar() *Jar {
 }
 
 // SetCookies implements http.CookieJar.
-func (j *Jar) SetCookies(u *url.URL, cookies []*http.Cookie) { j.jar.SetCookies(place(u), cookies) }
+func (j *Jar) SetCookies(u *url.URL, cookies []*http.Cookie) { j.jar.SetCookies(cookieURL(u), cookies) }
 
 // Cookies implements http.CookieJar.
-func (j *Jar) Cookies(u *url.URL) []*http.Cookie { return j.jar.Cookies(place(u)) }
+func (j *Jar) Cookies(u *url.URL) []*http.Cookie { return j.jar.Cookies(cookieURL(u)) }
 
-// place returns the URL under which cookies are kept.
-func place(u *url.URL) *url.URL {
+// cookieURL returns the URL under which cookies are kept.
+func cookieURL(u *url.URL) *url.URL {
 	at := *u
 	if _, ok := unixurl.HTTP(u.String()); ok {
 		at = url.URL{Scheme: "http", Host: unixurl.Host, Path: unixurl.RequestURI(u)}

@@ -19,12 +19,12 @@ const around = 3
 // Diff returns the lines of two values as indented JSON: "- " before those of want alone, "+ " before those of got
 // alone, "  " before others. Equal lines far from any difference are "  …". It returns "" if the values are equal as
 // JSON; an empty list equals none.
-func Diff(want, got any) string { return differ(lines(want), lines(got), sameLine) }
+func Diff(want, got any) string { return diffLines(jsonLines(want), jsonLines(got), sameLine) }
 
 // Lines is Diff for lines of text, which are shown as they are.
-func Lines(want, got []string) string { return differ(want, got) }
+func Lines(want, got []string) string { return diffLines(want, got) }
 
-func differ(want, got []string, o ...cmp.Option) string {
+func diffLines(want, got []string, o ...cmp.Option) string {
 	r := &reporter{}
 	want, got = append([]string{}, want...), append([]string{}, got...) // go-cmp reports a nil list as a whole
 	if cmp.Equal(want, got, append(o, cmp.Reporter(r))...) {
@@ -36,8 +36,8 @@ func differ(want, got []string, o ...cmp.Option) string {
 // sameLine leaves out of account the comma that separates a member from the next.
 var sameLine = cmp.Comparer(func(a, b string) bool { return strings.TrimSuffix(a, ",") == strings.TrimSuffix(b, ",") })
 
-// lines returns a value as lines of JSON.
-func lines(v any) []string {
+// jsonLines returns a value as lines of JSON.
+func jsonLines(v any) []string {
 	_, list := v.([]string)
 	b, err := json.Marshal(v, jsonform.Unescaped, json.FormatNilSliceAsNull(!list), jsontext.WithIndent("  "))
 	if err != nil {

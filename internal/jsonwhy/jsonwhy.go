@@ -23,15 +23,15 @@ func Of(err error) string {
 	var syntax *jsontext.SyntacticError
 	switch {
 	case errors.As(err, &semantic) && errors.Is(err, json.ErrUnknownName):
-		return fmt.Sprintf("unknown member %s", name(semantic.JSONPointer))
+		return fmt.Sprintf("unknown member %s", memberPath(semantic.JSONPointer))
 	case errors.As(err, &semantic) && semantic.JSONKind != 0 && semantic.GoType != nil:
 		if semantic.JSONPointer == "" {
 			return "send one JSON object, not " + Kind(semantic.JSONKind)
 		}
-		return fmt.Sprintf("%s must be %s, not %s", name(semantic.JSONPointer), wanted(semantic.GoType),
+		return fmt.Sprintf("%s must be %s, not %s", memberPath(semantic.JSONPointer), kindWanted(semantic.GoType),
 			Kind(semantic.JSONKind))
 	case errors.As(err, &syntax) && errors.Is(err, jsontext.ErrDuplicateName):
-		return fmt.Sprintf("the member %s is there twice", name(syntax.JSONPointer))
+		return fmt.Sprintf("the member %s is there twice", memberPath(syntax.JSONPointer))
 	case errors.As(err, &syntax) && errors.Is(err, io.ErrUnexpectedEOF) && syntax.ByteOffset == 0:
 		return "send one JSON object: the text is empty"
 	case errors.As(err, &syntax) && errors.Is(err, io.ErrUnexpectedEOF):
@@ -83,11 +83,11 @@ func Kind(k jsontext.Kind) string {
 	return "this"
 }
 
-// wanted names the kind of JSON value that a Go type is read from.
-func wanted(t reflect.Type) string {
+// kindWanted names the kind of JSON value that a Go type is read from.
+func kindWanted(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Pointer:
-		return wanted(t.Elem())
+		return kindWanted(t.Elem())
 	case reflect.Map, reflect.Struct:
 		return "an object"
 	case reflect.Slice, reflect.Array:
@@ -105,8 +105,8 @@ func wanted(t reflect.Type) string {
 	return "something else"
 }
 
-// name writes a pointer as people write the path of a member: limits.input_ack_ms.
-func name(p jsontext.Pointer) string {
+// memberPath writes a pointer as people write the path of a member: limits.input_ack_ms.
+func memberPath(p jsontext.Pointer) string {
 	var parts []string
 	for token := range p.Tokens() {
 		parts = append(parts, token)

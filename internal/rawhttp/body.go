@@ -90,18 +90,18 @@ func (b *Body) Next() (raw, content []byte, err error) {
 		if b.left == 0 {
 			return nil, nil, io.EOF
 		}
-		raw, err = b.some()
-		return raw, raw, broken(err)
+		raw, err = b.readSome()
+		return raw, raw, brokenError(err)
 	case Closing:
 		b.left = pieceSize
-		raw, err = b.some()
+		raw, err = b.readSome()
 		return raw, raw, err
 	}
-	return b.chunk()
+	return b.readChunk()
 }
 
-// some reads the available bytes, at least one and at most left.
-func (b *Body) some() ([]byte, error) {
+// readSome reads the available bytes, at least one and at most left.
+func (b *Body) readSome() ([]byte, error) {
 	if b.buf == nil {
 		b.buf = make([]byte, pieceSize)
 	}
@@ -113,21 +113,21 @@ func (b *Body) some() ([]byte, error) {
 	return b.buf[:n], err
 }
 
-func (b *Body) chunk() (raw, content []byte, err error) {
+func (b *Body) readChunk() (raw, content []byte, err error) {
 	switch b.state {
 	case over:
 		return nil, nil, io.EOF
 	case data:
-		raw, err = b.some()
+		raw, err = b.readSome()
 		if b.left == 0 {
 			b.state = after
 		}
-		return raw, raw, broken(err)
+		return raw, raw, brokenError(err)
 	}
 	line, err := b.in.ReadSlice('\n')
 	line = bytes.Clone(line)
 	if err != nil {
-		return line, nil, broken(err)
+		return line, nil, brokenError(err)
 	}
 	text := bytes.TrimRight(line, "\r\n")
 	switch b.state {
@@ -167,8 +167,8 @@ func (b *Body) Ended() bool {
 	return b.Framing == None || b.Framing == Length && b.left == 0 || b.Trailing()
 }
 
-// broken returns the error of a connection that ended within a body.
-func broken(err error) error {
+// brokenError returns the error of a connection that ended within a body.
+func brokenError(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}

@@ -25,7 +25,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "which path? make module MODULE=example.com/you/parley")
 		os.Exit(2)
 	}
-	n, err := rename(".", os.Args[1])
+	n, err := renameModule(".", os.Args[1])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "make module:", err)
 		os.Exit(1)
@@ -33,8 +33,8 @@ func main() {
 	fmt.Printf("the module is %s: %d files changed\n", os.Args[1], n)
 }
 
-// rename gives the module in a folder another path, and returns how many files it has changed.
-func rename(root, path string) (changed int, err error) {
+// renameModule gives the module in a folder another path, and returns how many files it has changed.
+func renameModule(root, path string) (changed int, err error) {
 	if err := module.CheckPath(path); err != nil {
 		return 0, err
 	}
@@ -56,7 +56,7 @@ func rename(root, path string) (changed int, err error) {
 		case !d.Type().IsRegular():
 			return nil
 		}
-		is, err := r.file(at)
+		is, err := r.changeFile(at)
 		if is {
 			changed++
 		}
@@ -68,18 +68,18 @@ func rename(root, path string) (changed int, err error) {
 // renaming is from one module path to another, in the files below a folder.
 type renaming struct{ root, from, to string }
 
-// file changes a file, and reports whether there was something to change.
-func (r renaming) file(at string) (bool, error) {
+// changeFile changes a file, and reports whether there was something to change.
+func (r renaming) changeFile(at string) (bool, error) {
 	var change func([]byte) ([]byte, error)
 	switch {
 	case filepath.Base(at) == "Makefile":
-		change = r.makefile
+		change = r.changeMakefile
 	case filepath.Base(at) == "go.mod":
-		change = r.requirements
+		change = r.changeGoMod
 	case filepath.Ext(at) == ".go":
-		change = r.source
+		change = r.changeSource
 	case filepath.Ext(at) == ".md":
-		change = r.document
+		change = r.changeDocument
 	default:
 		return false, nil
 	}
@@ -94,8 +94,8 @@ func (r renaming) file(at string) (bool, error) {
 	return true, os.WriteFile(at, is, 0o644)
 }
 
-// source changes the import paths in a Go file, and other strings that name packages.
-func (r renaming) source(text []byte) ([]byte, error) {
+// changeSource changes the import paths in a Go file, and other strings that name packages.
+func (r renaming) changeSource(text []byte) ([]byte, error) {
 	set := token.NewFileSet()
 	f, err := parser.ParseFile(set, "", text, parser.SkipObjectResolution|parser.ParseComments)
 	if err != nil {
@@ -113,7 +113,7 @@ func (r renaming) source(text []byte) ([]byte, error) {
 			return true
 		}
 		path, err := strconv.Unquote(lit.Value)
-		if err == nil && (imports[lit] && path == r.from || r.names(path)) {
+		if err == nil && (imports[lit] && path == r.from || r.namesPackage(path)) {
 			begin := set.Position(lit.Pos()).Offset
 			out = append(append(out, text[last:begin]...), strconv.Quote(r.to+strings.TrimPrefix(path, r.from))...)
 			last = begin + len(lit.Value)
@@ -126,8 +126,8 @@ func (r renaming) source(text []byte) ([]byte, error) {
 	return format.Source(append(out, text[last:]...))
 }
 
-// names reports whether a string is the path of a package below the module, or the prefix of all.
-func (r renaming) names(path string) bool {
+// namesPackage reports whether a string is the path of a package below the module, or the prefix of all.
+func (r renaming) namesPackage(path string) bool {
 	below, ok := strings.CutPrefix(path, r.from+"/")
 	if !ok || strings.ContainsAny(below, " \n:") {
 		return false
@@ -136,22 +136,22 @@ func (r renaming) names(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// requirements changes a go.mod.
-func (r renaming) requirements(text []byte) ([]byte, error) {
+// changeGoMod changes a go.mod.
+func (r renaming) changeGoMod(text []byte) ([]byte, error) {
 	word := regexp.MustCompile(`(?m)^((?:module|require|replace)?\s*)` + regexp.QuoteMeta(r.from) + `(\s|$)`)
 	return word.ReplaceAll(text, []byte("${1}"+r.to+"${2}")), nil
 }
 
-// document changes the lines of a document that import a package or replace the module.
-func (r renaming) document(text []byte) ([]byte, error) {
+// changeDocument changes the lines of a document that import a package or replace the module.
+func (r renaming) changeDocument(text []byte) ([]byte, error) {
 	from := regexp.QuoteMeta(r.from)
 	imports := regexp.MustCompile(`(?m)^(\s*(?:import )?)"` + from + `((?:/[\w/-]+)?)"$`)
 	text = imports.ReplaceAll(text, []byte(`${1}"`+r.to+`${2}"`))
 	return regexp.MustCompile(`\breplace `+from+` =>`).ReplaceAll(text, []byte("replace "+r.to+" =>")), nil
 }
 
-// makefile changes the names of packages in the patterns of the Makefile.
-func (r renaming) makefile(text []byte) ([]byte, error) {
+// changeMakefile changes the names of packages in the patterns of the Makefile.
+func (r renaming) changeMakefile(text []byte) ([]byte, error) {
 	word := regexp.MustCompile(`(-e |\^)` + regexp.QuoteMeta(r.from) + `(\s|/)`)
 	return word.ReplaceAll(text, []byte("${1}"+r.to+"${2}")), nil
 }

@@ -44,11 +44,11 @@ func TestRename(t *testing.T) {
 		}()
 	}
 	for _, bad := range []string{"", "no dots in/it", "example.com/a b", "example.com/you/tool/v2"} {
-		if n, err := rename(dir, bad); err == nil || n > 0 {
+		if n, err := renameModule(dir, bad); err == nil || n > 0 {
 			t.Errorf("%q is taken: %d files", bad, n)
 		}
 	}
-	if n, err := rename(dir, to); err != nil || n != 5 {
+	if n, err := renameModule(dir, to); err != nil || n != 5 {
 		t.Errorf("%d files, %v", n, err)
 	}
 }
@@ -62,7 +62,7 @@ func TestEveryRename(t *testing.T) {
 	if out, err := exec.Command("sh", "-c", copied, "sh", root, dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if n, err := rename(dir, to); err != nil || n < 100 {
+	if n, err := renameModule(dir, to); err != nil || n < 100 {
 		t.Fatalf("%d files, %v", n, err)
 	}
 	for _, args := range []string{". build ./...", ". vet . ./internal/style ./internal/cli",

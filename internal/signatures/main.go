@@ -25,14 +25,14 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: signatures FOLDER FILE")
 		os.Exit(2)
 	}
-	if err := write(os.Args[1], os.Args[2]); err != nil {
+	if err := writeSignatures(os.Args[1], os.Args[2]); err != nil {
 		fmt.Fprintln(os.Stderr, "signatures:", err)
 		os.Exit(1)
 	}
 }
 
-// write collects the results of a folder in a file.
-func write(folder, name string) error {
+// writeSignatures collects the results of a folder in a file.
+func writeSignatures(folder, name string) error {
 	file := &diagnosis.File{}
 	if b, err := os.ReadFile(name); err == nil {
 		if file, err = diagnosis.Read(b); err != nil {
@@ -42,11 +42,11 @@ func write(folder, name string) error {
 	whole := true
 	for _, p := range bundled.All.Protocols() {
 		for _, role := range protocols.All.Roles(p) {
-			faults, missing, err := collect(folder, p, role)
+			faults, missing, err := collectFaults(folder, p, role)
 			if err != nil {
 				return err
 			}
-			if faults, err = kept(file, folder, p, role, faults); err != nil {
+			if faults, err = keepFaults(file, folder, p, role, faults); err != nil {
 				return err
 			}
 			if len(faults) > 0 {
@@ -66,15 +66,16 @@ func write(folder, name string) error {
 	return errors.Join(file.Write(out), out.Close())
 }
 
-// kept returns the faults with those that the file has, of mutants without results in the folder.
-func kept(file *diagnosis.File, folder, protocol, role string, faults []diagnosis.Fault) ([]diagnosis.Fault, error) {
+// keepFaults returns the faults with those that the file has, of mutants without results in the folder.
+func keepFaults(file *diagnosis.File, folder, protocol, role string, faults []diagnosis.Fault) ([]diagnosis.Fault,
+	error) {
 	before, err := file.Faults(protocol, role)
 	if err != nil {
 		return nil, err
 	}
 	mutants := bundled.All.Mutants(protocols.Kinds(), protocol, role)
 	for _, one := range before {
-		_, err := os.Stat(result(folder, protocol, role, one.ID))
+		_, err := os.Stat(resultFile(folder, protocol, role, one.ID))
 		known := slices.ContainsFunc(mutants, func(m runner.Mutant) bool { return m.ID == one.ID })
 		if known && errors.Is(err, fs.ErrNotExist) {
 			faults = append(faults, one)
@@ -83,10 +84,10 @@ func kept(file *diagnosis.File, folder, protocol, role string, faults []diagnosi
 	return faults, nil
 }
 
-// collect reads what the mutants of a protocol's targets in a role broke, and counts those without results.
-func collect(folder, protocol, role string) (faults []diagnosis.Fault, missing int, err error) {
+// collectFaults reads what the mutants of a protocol's targets in a role broke, and counts those without results.
+func collectFaults(folder, protocol, role string) (faults []diagnosis.Fault, missing int, err error) {
 	for _, m := range bundled.All.Mutants(protocols.Kinds(), protocol, role) {
-		res, err := read(result(folder, protocol, role, m.ID))
+		res, err := readResults(resultFile(folder, protocol, role, m.ID))
 		if errors.Is(err, fs.ErrNotExist) {
 			missing++
 			continue
@@ -104,12 +105,12 @@ func collect(folder, protocol, role string) (faults []diagnosis.Fault, missing i
 	return faults, missing, nil
 }
 
-// result is the file with the results of a mutant.
-func result(folder, protocol, role, id string) string {
+// resultFile is the file with the results of a mutant.
+func resultFile(folder, protocol, role, id string) string {
 	return filepath.Join(folder, protocol+"-"+role, id+".json")
 }
 
-func read(name string) (*reports.Results, error) {
+func readResults(name string) (*reports.Results, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err

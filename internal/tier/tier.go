@@ -42,19 +42,19 @@ func Long(t testing.TB) {
 func Page(t testing.TB) {
 	t.Helper()
 	Long(t)
-	if !pages.enter(t.Name()) {
+	if !pages.awaitTurn(t.Name()) {
 		return
 	}
 	unlock, err := lock()
 	if err != nil {
-		pages.leave()
+		pages.releaseTurn()
 		t.Fatalf("lock the pages: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := unlock(); err != nil {
 			t.Error(err)
 		}
-		pages.leave()
+		pages.releaseTurn()
 	})
 }
 
@@ -67,8 +67,8 @@ type turn struct {
 	holder string
 }
 
-// enter waits for the turn. It returns false where an ancestor has it.
-func (p *turn) enter(test string) bool {
+// awaitTurn waits for the turn. It returns false where an ancestor has it.
+func (p *turn) awaitTurn(test string) bool {
 	p.name.Lock()
 	of := p.holder
 	p.name.Unlock()
@@ -82,7 +82,7 @@ func (p *turn) enter(test string) bool {
 	return true
 }
 
-func (p *turn) leave() {
+func (p *turn) releaseTurn() {
 	p.name.Lock()
 	p.holder = ""
 	p.name.Unlock()

@@ -24,7 +24,7 @@ func Near(word string, known []string, n int) []string {
 	cost := map[string]int{}
 	var near []string
 	for _, k := range known {
-		cost[k] = Distance(plain(word), plain(k))
+		cost[k] = Distance(normalizeWord(word), normalizeWord(k))
 		if cost[k] <= max(1, len(k)/3) && cost[k] < len(k) {
 			near = append(near, k)
 		}
@@ -49,7 +49,7 @@ func Either(all []string) string {
 	return strings.Join(all[:len(all)-1], ", ") + " or " + all[len(all)-1]
 }
 
-func plain(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", "-")) }
+func normalizeWord(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", "-")) }
 
 // Distance is the optimal string alignment distance: insertions, deletions, substitutions and swaps of neighbours.
 func Distance(a, b string) int {

@@ -46,7 +46,7 @@ func plainSentence(sentence string) string {
 		return better
 	}
 	for form, say := range map[*regexp.Regexp]func(m []string) string{
-		usedWhere: func(m []string) string { return "expected " + kind(m[2]) + ", found " + kind(m[1]) },
+		usedWhere: func(m []string) string { return "expected " + kindName(m[2]) + ", found " + kindName(m[1]) },
 		twiceKey: func(m []string) string {
 			return fmt.Sprintf("the key %s is given twice (first in line %s)", m[1], m[2])
 		},
@@ -72,7 +72,7 @@ var kinds = map[string]string{"mapping": "a mapping", "map": "a mapping", "seque
 	"int": "a number", "float": "a number", "uint64": "a number", "int64": "a number", "float64": "a number",
 	"null": "nothing", "boolean": "true or false", "bool": "true or false"}
 
-func kind(name string) string {
+func kindName(name string) string {
 	if known := kinds[name]; known != "" {
 		return known
 	}
@@ -91,5 +91,5 @@ func goKind(name string) string {
 	case strings.Contains(name, "."): // a struct
 		return "a mapping"
 	}
-	return kind(name)
+	return kindName(name)
 }

@@ -102,7 +102,7 @@ func For(protocol string) *Set {
 	for _, m := range f.Messages {
 		var err error
 		one := &Message{Type: m.Type, From: m.From, Repeats: m.Repeats, Aside: m.Aside, Schema: m.Schema}
-		if one.node, err = node(m.Schema); err != nil {
+		if one.node, err = parseNode(m.Schema); err != nil {
 			panic(fmt.Errorf("%s: %s: %w", protocol, m.Type, err))
 		}
 		one.node.addIDNames(s.ids)
@@ -125,8 +125,8 @@ func readProtocol(protocol string) *file {
 	return f
 }
 
-// node reads which values vary according to a schema.
-func node(schema map[string]any) (*Node, error) {
+// parseNode reads which values vary according to a schema.
+func parseNode(schema map[string]any) (*Node, error) {
 	n := &Node{members: map[string]*Node{}}
 	if v, ok := schema["x-varies"].(string); ok {
 		n.Varies = Varies(v)
@@ -142,12 +142,12 @@ func node(schema map[string]any) (*Node, error) {
 			return nil, errors.New(name + ": not a schema")
 		}
 		var err error
-		n.members[name], err = node(inner)
+		n.members[name], err = parseNode(inner)
 		all = errors.Join(all, err)
 	}
 	if inner, ok := schema["items"].(map[string]any); ok {
 		var err error
-		n.items, err = node(inner)
+		n.items, err = parseNode(inner)
 		all = errors.Join(all, err)
 	}
 	return n, all
@@ -198,7 +198,7 @@ func (s *Set) Type(message any) string {
 	}
 	var words []string
 	for _, path := range s.typed {
-		text, ok := lookup(o, strings.Split(strings.TrimPrefix(path, "/"), "/"))
+		text, ok := lookUpText(o, strings.Split(strings.TrimPrefix(path, "/"), "/"))
 		if ok && text != "" && !slices.Contains(words, text) {
 			words = append(words, text)
 		}
@@ -213,14 +213,14 @@ func (s *Set) Lane(message any) string {
 	if !is || s == nil || s.lane == "" {
 		return ""
 	}
-	text, _ := lookup(o, strings.Split(strings.TrimPrefix(s.lane, "/"), "/"))
+	text, _ := lookUpText(o, strings.Split(strings.TrimPrefix(s.lane, "/"), "/"))
 	return text
 }
 
-func lookup(o map[string]any, path []string) (string, bool) {
+func lookUpText(o map[string]any, path []string) (string, bool) {
 	if len(path) > 1 {
 		inner, _ := o[path[0]].(map[string]any)
-		return lookup(inner, path[1:])
+		return lookUpText(inner, path[1:])
 	}
 	text, ok := o[path[0]].(string)
 	return text, ok

@@ -290,9 +290,9 @@ const maxList = 5000
 // certifiable are the outcomes that clauses of a conformant run can have.
 var certifiable = []verdict.Outcome{verdict.Passed, verdict.Warned, verdict.NotApplicable, verdict.NotTested}
 
-// check checks that the fields of a statement have values that New could have given them. A good signature shows only
-// that the holder of some key signed them.
-func (s *Statement) check() error {
+// checkFields checks that the fields of a statement have values that New could have given them. A good signature shows
+// only that the holder of some key signed them.
+func (s *Statement) checkFields() error {
 	p := &s.Predicate
 	end, err := p.lastMoment()
 	switch {

@@ -103,7 +103,7 @@ func Open(b []byte) (*Certificate, error) {
 	if again, err := encodeCanonical(&c.Statement); err != nil || !bytes.Equal(again, payload) {
 		return nil, errors.New("its statement is not in the form in which statements are written")
 	}
-	return c, c.check()
+	return c, c.checkFields()
 }
 
 // keyIn returns the public key in a statement whose signature is not known to be good yet.

@@ -35,7 +35,7 @@ func Digest(root fs.FS, protocol, role string) (string, error) {
 			case d.IsDir() || strings.HasSuffix(name, "_test.go") || slices.Contains(texts, path.Ext(name)):
 				return nil
 			}
-			return add(h, root, name)
+			return hashFile(h, root, name)
 		})
 		if err != nil {
 			return "", err
@@ -44,7 +44,7 @@ func Digest(root fs.FS, protocol, role string) (string, error) {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
 }
 
-func add(h hash.Hash, root fs.FS, name string) error {
+func hashFile(h hash.Hash, root fs.FS, name string) error {
 	b, err := fs.ReadFile(root, name)
 	if err != nil {
 		return err

@@ -10,10 +10,10 @@ import (
 	"runtime/debug"
 )
 
-var path, given = hide()
+var path, given = hideCommands()
 
-// hide removes the folders of commands from the environment, and lets the heap grow without collections.
-func hide() (path string, given bool) {
+// hideCommands removes the folders of commands from the environment, and lets the heap grow without collections.
+func hideCommands() (path string, given bool) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(1000)
 	}
