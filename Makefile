@@ -2,8 +2,10 @@
 .DEFAULT_GOAL := help
 GO ?= go
 
-# Without paths of the checkout in what is built, clones share the build cache.
+# Without paths of the checkout in what is built, clones share the build cache. All is built without C, as what is released is:
+# once for programs, tests and checks. Only the race detector needs it.
 export GOFLAGS := $(GOFLAGS) -trimpath
+export CGO_ENABLED = 0
 
 # The packages in which connections and records meet, and which import little: in `make test` the race detector watches them,
 # without a second build of the rest. `make race` watches what runs their scenarios, too, and `make test-all` nearly everything.
@@ -42,22 +44,22 @@ help: ## list what there is
 run: ## judge the bundled targets of every role over every driver, and print the verdict (needs Go alone; pages need Chromium too)
 	@[ -w . ] || set -- --out "$$(mktemp -d)"; \
 	if [ -x bin/parley ] && [ -z "$$($(NEWER))" ]; then bin/parley run --driver all --role all "$$@"; else \
-		CGO_ENABLED=0 $(GO) run ./cmd/parley run --driver all --role all "$$@"; fi
+		$(GO) run ./cmd/parley run --driver all --role all "$$@"; fi
 
 build: ## build bin/parley
-	CGO_ENABLED=0 $(GO) build $(STAMP) -o bin/parley ./cmd/parley
+	$(GO) build $(STAMP) -o bin/parley ./cmd/parley
 
 build-load: ## build bin/parley-load, which spreads a load over processes and machines (docs/load.md)
-	CGO_ENABLED=0 $(GO) build $(STAMP) -o bin/parley-load ./cmd/parley-load
+	$(GO) build $(STAMP) -o bin/parley-load ./cmd/parley-load
 
 # Each test says itself when it runs: package internal/tier. internal/gotest runs `go test` and counts what was left out.
-test: tools ## before you stop: vet, staticcheck, gofmt, all tests, the race detector where concurrency lives, a mutant for each clause
-	@$(MAKE) --no-print-directory -k -j 4 unraced vet raced modules
+test: tools ## before you stop: gofmt, go vet, all tests, the race detector where concurrency lives, a mutant for each clause
+	@$(MAKE) --no-print-directory -k -j 4 unraced govet raced modules
 
 # What runs beside the pages gives way to them, where the machine has nice.
 WAY = $$(command -v nice > /dev/null && echo nice -n 5)
 
-.PHONY: raced unraced modules
+.PHONY: raced unraced govet modules
 unraced:
 	GOGC=1000 $(GO) run ./internal/gotest -vet=off -p 6 -parallel 6 -timeout 30m \
 		$(LONGEST) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(CONCURRENT) $(LONGEST))")
@@ -67,14 +69,14 @@ modules: bin/go.work
 	$(FROM_GO)
 
 raced:
-	GOGC=1000 $(WAY) $(GO) run ./internal/gotest -vet=off -race -p 2 -parallel 8 -timeout 30m $(CONCURRENT)
+	GOGC=1000 CGO_ENABLED=1 $(WAY) $(GO) run ./internal/gotest -vet=off -race -p 2 -parallel 8 -timeout 30m $(CONCURRENT)
 
 race: ## the race detector where connections, records and scenarios meet: before you send a change to how they do
-	GOGC=1000 $(GO) test -vet=off -race -parallel 8 -timeout 30m -short . $(CONCURRENT) ./runner ./simulator/load ./simulator/load/spread
+	GOGC=1000 CGO_ENABLED=1 $(GO) test -vet=off -race -parallel 8 -timeout 30m -short . $(CONCURRENT) ./runner ./simulator/load ./simulator/load/spread
 
 test-all: tools vet bin/go.work ## at night: everything, every mutant, and the race detector wherever it can be
 	$(GO) tool staticcheck ./...
-	GOGC=1000 PARLEY_TESTS=all $(GO) run ./internal/gotest -race -parallel 8 -timeout 60m \
+	GOGC=1000 PARLEY_TESTS=all CGO_ENABLED=1 $(GO) run ./internal/gotest -race -parallel 8 -timeout 60m \
 		$$($(GO) list ./... | grep -vxF "$$($(GO) list $(MANY) ./test/hostile)")
 	GOGC=1000 PARLEY_TESTS=all $(GO) run ./internal/gotest -parallel 24 -timeout 60m $(MANY)
 	GOGC=1000 PARLEY_TESTS=all $(GO) run ./internal/gotest -parallel 8 -timeout 60m ./test/hostile
@@ -91,16 +93,19 @@ quick: ## while you work: the suites but pages, and the packages that judge; or 
 # Packages with code of their own for Windows or macOS, which is checked for these too. `make test-all` builds whole programs.
 ELSEWHERE = ./transport/driver/browser ./transport/driver/stdio ./internal/cputime ./internal/freeport ./internal/input ./internal/procgroup ./target
 
-# staticcheck of test code takes eight times as long as of the rest: `make test-all` checks it too.
-vet: ## gofmt, go vet (also for other systems), staticcheck by staticcheck.conf, but of tests
+govet:
 	@unformatted=$$(gofmt -l .); \
 	if [ -n "$$unformatted" ]; then echo "not formatted (run gofmt -w):"; echo "$$unformatted"; exit 1; fi
 	GOGC=1000 $(GO) vet ./...
+
+# Of a new machine staticcheck, and what it reads of every library, takes as long as all that is built, and so do the libraries of
+# two more systems; `make test` leaves them out. staticcheck of test code takes eight times as long: `make test-all` checks it too.
+vet: govet ## gofmt, go vet (also for other systems), staticcheck by staticcheck.conf, but of tests
 	GOGC=1000 $(GO) tool staticcheck -tests=false ./...
-	@set -e; for os in windows darwin; do echo "GOOS=$$os $(GO) vet"; GOOS=$$os CGO_ENABLED=0 $(GO) vet $(ELSEWHERE); done
+	@set -e; for os in windows darwin; do echo "GOOS=$$os $(GO) vet"; GOOS=$$os $(GO) vet $(ELSEWHERE); done
 
 mutants: ## the kill matrix: what proves that each clause bites
-	@CGO_ENABLED=0 $(GO) run ./cmd/parley mutants
+	@$(GO) run ./cmd/parley mutants
 
 generate: ## write what is derived from the code anew, where it is out of date: references, documents, kill matrices (up to ten minutes)
 	@$(GO) run ./internal/generate
