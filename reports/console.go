@@ -249,7 +249,7 @@ func splitReason(run *Run) (reason, last string) {
 	if strings.TrimSpace(quoted) == "" {
 		quoted = out
 	}
-	last = cut.TroubleLine(quoted, 3, 0)
+	last = cut.ErrorLine(quoted, 3, 0)
 	if strings.Contains(reason, onStderr) { // it is quoted in a sentence
 		last = ""
 	}

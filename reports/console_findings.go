@@ -332,7 +332,7 @@ func (c *console) writeStderr(run *Run) {
 	}
 	c.printHeading(dim, "The target's last output on stderr")
 	if !c.opts.Verbose {
-		lines := cut.Trouble(text, shownStderr)
+		lines := cut.ErrorLines(text, shownStderr)
 		for i := range lines {
 			lines[i] = cut.Head(lines[i], 4*c.width)
 		}

@@ -26,7 +26,7 @@ func TestCover(t *testing.T) {
 	} {
 		t.Run(row.reason, func(t *testing.T) {
 			var got []string
-			for _, m := range Cover(row.all) {
+			for _, m := range CoverClauses(row.all) {
 				got = append(got, m.ID+strings.Join(m.Proves, ""))
 			}
 			if !slices.Equal(got, row.want) {

@@ -26,19 +26,19 @@ func TestBlameOf(t *testing.T) {
 	for _, tt := range []struct {
 		reason string
 		list   []Killed
-		want   *Blame
+		want   *FaultSpread
 	}{
 		{"nothing was run through the whole suite", []Killed{{ID: "a"}}, nil},
 		{"what could not be run does not count", []Killed{{ID: "a", Besides: []string{"X"}, Error: "no port"}}, nil},
-		{"a fault that shows where it is", []Killed{killed("a", 0), {ID: "not run"}}, &Blame{Mutants: 1}},
+		{"a fault that shows where it is", []Killed{killed("a", 0), {ID: "not run"}}, &FaultSpread{Mutants: 1}},
 		{"one of three", []Killed{killed("a", 0), killed("b", 1), killed("c", 0)},
-			&Blame{Mutants: 3, P95: 1, Most: 1, Worst: []Blaming{{"b", []string{"X-0"}}}}},
+			&FaultSpread{Mutants: 3, P95: 1, Most: 1, Worst: []MutantSpread{{"b", []string{"X-0"}}}}},
 	} {
-		if diff := cmp.Diff(tt.want, BlameOf(tt.list)); diff != "" {
+		if diff := cmp.Diff(tt.want, FaultSpreadOf(tt.list)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.reason, diff)
 		}
 	}
-	got := BlameOf(twenty)
+	got := FaultSpreadOf(twenty)
 	if got.Median != 9 || got.P95 != 18 || got.Most != 19 || len(got.Worst) != worstShown || got.Worst[0].ID != "m19" {
 		t.Errorf("of 0 to 19: %+v", got)
 	}

@@ -12,9 +12,9 @@ import (
 	"parley/steps"
 )
 
-// Proved returns the digest, "sha256:<hex>", of what a kill matrix of a role is a proof of: its scenarios and the rows
-// of its ledger as they bind, and the mutants with what they break. Comments, texts and the order do not count.
-func Proved(ps *steps.Protocols, protocol, role string, mutants []Mutant) (string, error) {
+// ProofDigest returns the digest, "sha256:<hex>", of what a kill matrix of a role is a proof of: its scenarios and the
+// rows of its ledger as they bind, and the mutants with what they break. Comments, texts and the order do not count.
+func ProofDigest(ps *steps.Protocols, protocol, role string, mutants []Mutant) (string, error) {
 	p, err := ps.Find(protocol)
 	if err != nil {
 		return "", err
@@ -50,10 +50,10 @@ func Proved(ps *steps.Protocols, protocol, role string, mutants []Mutant) (strin
 	return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// Cover returns a small set of mutants that together break every clause that any mutant breaks, each clause in Proves
-// of one of them. It is greedy: it repeatedly picks the first mutant that breaks the most uncovered clauses,
-// and has it prove these alone, so that no scenario runs for what another mutant proves.
-func Cover(all []Mutant) []Mutant {
+// CoverClauses returns a small set of mutants that together break every clause that any mutant breaks, each clause in
+// Proves of one of them. It is greedy: it repeatedly picks the first mutant that breaks the most uncovered clauses, and
+// has it prove these alone, so that no scenario runs for what another mutant proves.
+func CoverClauses(all []Mutant) []Mutant {
 	open := map[string]bool{}
 	for _, m := range all {
 		for _, id := range m.Clauses {
@@ -80,18 +80,18 @@ func Cover(all []Mutant) []Mutant {
 	return out
 }
 
-// Blame says how widely faults show: how many clauses each mutant breaks besides those that are its own. A mutant has
-// one fault, so that each further clause is one that a person reads in vain.
-type Blame struct {
-	Mutants int       `json:"mutants"` // that were run through the whole suite
-	Median  int       `json:"median"`
-	P95     int       `json:"p95"`   // the 95th percentile
-	Most    int       `json:"most"`  // of one mutant
-	Worst   []Blaming `json:"worst"` // the ten that break most, at least one each
+// FaultSpread says how widely faults show: how many clauses each mutant breaks besides those that are its own. A mutant
+// has one fault, so that each further clause is one that a person reads in vain.
+type FaultSpread struct {
+	Mutants int            `json:"mutants"` // that were run through the whole suite
+	Median  int            `json:"median"`
+	P95     int            `json:"p95"`   // the 95th percentile
+	Most    int            `json:"most"`  // of one mutant
+	Worst   []MutantSpread `json:"worst"` // the ten that break most, at least one each
 }
 
-// Blaming is a mutant with the clauses that it breaks besides its own.
-type Blaming struct {
+// MutantSpread is a mutant with the clauses that it breaks besides its own.
+type MutantSpread struct {
 	ID      string   `json:"id"`
 	Besides []string `json:"besides"`
 }
@@ -110,18 +110,18 @@ func otherBroken(run reports.Run, own []string) []string {
 	return out
 }
 
-// BlameOf sums up how widely the faults of some mutants show; nil if none was run through the whole suite.
-func BlameOf(list []Killed) *Blame {
-	var all []Blaming
+// FaultSpreadOf sums up how widely the faults of some mutants show; nil if none was run through the whole suite.
+func FaultSpreadOf(list []Killed) *FaultSpread {
+	var all []MutantSpread
 	for _, k := range list {
 		if k.Besides != nil && k.Error == "" {
-			all = append(all, Blaming{k.ID, k.Besides})
+			all = append(all, MutantSpread{k.ID, k.Besides})
 		}
 	}
 	if len(all) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(all, func(a, b Blaming) int {
+	slices.SortStableFunc(all, func(a, b MutantSpread) int {
 		return cmp.Or(cmp.Compare(len(b.Besides), len(a.Besides)), cmp.Compare(a.ID, b.ID))
 	})
 	// of the mutants in order, the smallest number that so many percent do not exceed
@@ -129,7 +129,7 @@ func BlameOf(list []Killed) *Blame {
 		rank := (len(all)*percent + 99) / 100
 		return len(all[len(all)-rank].Besides)
 	}
-	b := &Blame{Mutants: len(all), Median: percentile(50), P95: percentile(95), Most: len(all[0].Besides)}
+	b := &FaultSpread{Mutants: len(all), Median: percentile(50), P95: percentile(95), Most: len(all[0].Besides)}
 	for _, one := range all[:min(len(all), worstShown)] {
 		if len(one.Besides) > 0 {
 			b.Worst = append(b.Worst, one)

@@ -11,7 +11,7 @@ import (
 func TestProved(t *testing.T) {
 	of := func(m runner.Mutant) string {
 		t.Helper()
-		sum, err := runner.Proved(protocols.All, "session-chat", "server", []runner.Mutant{m})
+		sum, err := runner.ProofDigest(protocols.All, "session-chat", "server", []runner.Mutant{m})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -75,10 +75,10 @@ type KillMatrix struct {
 	Clauses  map[string][]string `json:"clauses"`  // clause → mutants that it killed
 	Unproved []string            `json:"unproved"` // binding tested clauses that no mutant proves
 	// mutants with a clause that was not killed, or with a failed control
-	Survived []string `json:"survived"`
-	Blame    *Blame   `json:"blame,omitempty"` // only with MutantOptions.Whole
-	OK       bool     `json:"ok"`
-	Duration float64  `json:"duration_ms"`
+	Survived []string     `json:"survived"`
+	Blame    *FaultSpread `json:"blame,omitempty"` // only with MutantOptions.Whole
+	OK       bool         `json:"ok"`
+	Duration float64      `json:"duration_ms"`
 }
 
 // Mutants runs each mutant against the clauses that it should break and its control scenarios, in parallel.
@@ -153,7 +153,7 @@ func (m *KillMatrix) fillMatrix(ledger *verdict.Ledger, concerned map[string][]s
 		}
 	}
 	sort.Strings(m.Survived)
-	m.Blame = BlameOf(m.Mutants)
+	m.Blame = FaultSpreadOf(m.Mutants)
 	m.OK = len(m.Unproved) == 0 && len(m.Survived) == 0
 }
 

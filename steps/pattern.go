@@ -308,7 +308,7 @@ func cachedExpression(expr string) *regexp.Regexp {
 	return re.(*regexp.Regexp)
 }
 
-// handlerTable are the step handlers of one scenario. godog keeps a step's definition, and with it its handler, until
+// handlerTable has the step handlers of one scenario. godog keeps a step's definition, and with it its handler, until
 // all scenarios have run. To free the scenario's world earlier, the definition refers to the handler only by its index
 // here.
 type handlerTable struct {

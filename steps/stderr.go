@@ -24,7 +24,7 @@ func (w *World) QuoteStderr(stderr string) string { return QuoteStderr(w.Env.Red
 
 // QuoteStderr is World.QuoteStderr outside of a scenario.
 func QuoteStderr(redact *transcript.Redactor, stderr string) string {
-	text := cut.TroubleLine(strings.ToValidUTF8(redact.String(stderr), "?"), maxCryLines, maxCry)
+	text := cut.ErrorLine(strings.ToValidUTF8(redact.String(stderr), "?"), maxCryLines, maxCry)
 	if text == "" {
 		return ""
 	}

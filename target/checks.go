@@ -399,7 +399,7 @@ func (e *OutsideError) Error() string {
 // lastLines returns the n lines that say most, at most lastWords bytes of them: every scenario repeats why it did not
 // run.
 func lastLines(s string, n int) string {
-	return cut.Tail(strings.Join(cut.Trouble(s, n), "\n"), lastWords)
+	return cut.Tail(strings.Join(cut.ErrorLines(s, n), "\n"), lastWords)
 }
 
 const lastWords = 4 << 10

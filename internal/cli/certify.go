@@ -329,7 +329,7 @@ func presentKills(b []byte) (*certificate.Kills, error) {
 
 // provedNow returns what a kill matrix of a role made by this program is of.
 func provedNow(protocol, role string) (string, error) {
-	return runner.Proved(suite, protocol, role, bundle.Mutants(suite.Kinds(), protocol, role))
+	return runner.ProofDigest(suite, protocol, role, bundle.Mutants(suite.Kinds(), protocol, role))
 }
 
 // knownSuite is what this program knows of suites.

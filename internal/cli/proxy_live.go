@@ -212,11 +212,11 @@ func (o proxyOptions) runWithConsole(ctx context.Context, opts proxy.Options, ba
 }
 
 // startCommand starts the command, if there is one, as the server to which the traffic goes; nil otherwise.
-func (o *proxyOptions) startCommand(opts *proxy.Options, s *streams) (w *proxy.Wired, end func(), err error) {
+func (o *proxyOptions) startCommand(opts *proxy.Options, s *streams) (w *proxy.CommandSocket, end func(), err error) {
 	if len(o.command) == 0 {
 		return nil, func() {}, nil
 	}
-	if w, err = proxy.Wire(o.describeCommand(s)); err != nil {
+	if w, err = proxy.StartCommandSocket(o.describeCommand(s)); err != nil {
 		return nil, nil, o.commandError(err)
 	}
 	o.to = w.URL()
@@ -225,7 +225,7 @@ func (o *proxyOptions) startCommand(opts *proxy.Options, s *streams) (w *proxy.W
 }
 
 // overPipe has records kept as those of a command's stdin and stdout: the WebSocket is the proxy's own affair.
-func overPipe(w *proxy.Wired,
+func overPipe(w *proxy.CommandSocket,
 	keep func(transcript.Record, *transcript.Redactor)) func(transcript.Record, *transcript.Redactor) {
 	if keep == nil {
 		return nil

@@ -240,7 +240,7 @@ func (o replayOptions) playClient(ctx context.Context, in *recording.Reader, opt
 		opts.Messages, opts.Secrets = opts.Messages.WithIDs(p.Reach().IDs), secretsOf(p)
 		opts.URL, opts.Header, opts.TLS = to.URL, to.Header, to.TLS
 		opts.Subprotocols, opts.Process = to.Subprotocols, to.Process
-		result, err = replay.Against(ctx, in, opts)
+		result, err = replay.PlayClient(ctx, in, opts)
 		return err
 	})
 	return result, err

@@ -65,7 +65,7 @@ func playsAgainst(t *testing.T, file []byte, l target.Launcher, protocol string,
 		t.Fatal(err)
 	}
 	var all []replay.Difference
-	result, err := replay.Against(t.Context(), in, replay.Options{Messages: messages.For(protocol),
+	result, err := replay.PlayClient(t.Context(), in, replay.Options{Messages: messages.For(protocol),
 		URL: running.BaseURL(), Within: within,
 		Differs: func(d replay.Difference) { all = append(all, d) }})
 	if err != nil {

@@ -183,8 +183,8 @@ func (one *offer) serveUntilDone(ctx context.Context, o serveOptions, s *streams
 	inside = one.serveAsyncAPI(scheme, listener.Addr(), inside)
 	guarded := rememberToken(o.token, listener.Addr(), certificate != nil, requireToken(o.token, inside))
 	host, _, _ := net.SplitHostPort(o.addr)
-	door := web.Door{AnyName: o.token != "" || !isLoopback(host)}
-	server := door.Server(logEnds(log, one.role.Serve.Paths, guarded))
+	door := web.RequestGuard{AnyName: o.token != "" || !isLoopback(host)}
+	server := door.NewServer(logEnds(log, one.role.Serve.Paths, guarded))
 	server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelWarn)
 	return serveUntil(ctx, server, listener, handler)
 }

@@ -199,9 +199,9 @@ func (j bothSides) Clauses() []string {
 
 // Outcomes implements console.Judge.
 func (j bothSides) Outcomes() map[string]verdict.Outcome {
-	out := proxy.Worst(j.b.front.Outcomes(), j.b.back.Outcomes())
+	out := proxy.MergeWorst(j.b.front.Outcomes(), j.b.back.Outcomes())
 	if j.program != nil {
-		out = proxy.Worst(out, j.program.Outcomes())
+		out = proxy.MergeWorst(out, j.program.Outcomes())
 	}
 	return out
 }

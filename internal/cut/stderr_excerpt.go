@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Trouble returns the at most n lines that say most of what a program wrote to its stderr: the last error with the
+// ErrorLines returns the at most n lines that say most of what a program wrote to its stderr: the last error with the
 // part of its stack that is nearest to it, or, if no error is among the last lines, these. Blank lines are left out.
-func Trouble(stderr string, n int) []string {
+func ErrorLines(stderr string, n int) []string {
 	lines, at := findError(stderr)
 	switch {
 	case at < 0 || at >= len(lines)-n:
@@ -18,10 +18,10 @@ func Trouble(stderr string, n int) []string {
 	return lines[at : at+n]
 }
 
-// TroubleLine returns Trouble on one line of about width bytes; 0: of any length. The error is shortened least, and at
+// ErrorLine returns ErrorLines on one line of about width bytes; 0: of any length. The error is shortened least, and at
 // its end.
-func TroubleLine(stderr string, n, width int) string {
-	lines := Trouble(stderr, n)
+func ErrorLine(stderr string, n, width int) string {
+	lines := ErrorLines(stderr, n)
 	for i := range lines {
 		lines[i] = strings.TrimSpace(lines[i])
 	}

@@ -65,7 +65,7 @@ func TestTrouble(t *testing.T) {
 		{"an error of long ago", pythonCrash + strings.Repeat(logs, 10),
 			"GET /health 200 / GET /health 200 / GET /health 200"},
 	} {
-		if got := TroubleLine(c.in, 3, 0); got != c.want {
+		if got := ErrorLine(c.in, 3, 0); got != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", c.reason, got, c.want)
 		}
 	}
@@ -81,7 +81,7 @@ func TestTroubleLine(t *testing.T) {
 		{"a long error", "Error: no " + long, "Error: no " + strings.Repeat("x", 50) + "…"},
 		{"a long line above", long + "\nError: no", "…" + strings.Repeat("x", 81) + " / Error: no"},
 	} {
-		if got := TroubleLine(c.in, 2, 90); got != c.want {
+		if got := ErrorLine(c.in, 2, 90); got != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", c.reason, got, c.want)
 		}
 	}

@@ -301,5 +301,5 @@ func compareScenario(a, b string, set *messages.Set) (replay.Comparison, error) 
 	if err := errors.Join(errA, errB); err != nil {
 		return replay.Comparison{}, err
 	}
-	return replay.Between(inA, inB, replay.Options{Messages: set})
+	return replay.CompareRecordings(inA, inB, replay.Options{Messages: set})
 }

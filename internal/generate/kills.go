@@ -90,7 +90,7 @@ func putMatrix(all *certificate.Kills, made certificate.RoleKills) {
 func killsOf(ctx context.Context, old *certificate.Kills, protocol, role string, built *bool) (certificate.RoleKills,
 	error) {
 	var r certificate.RoleKills
-	of, err := runner.Proved(protocols.All, protocol, role, bundled.All.Mutants(protocols.Kinds(), protocol, role))
+	of, err := runner.ProofDigest(protocols.All, protocol, role, bundled.All.Mutants(protocols.Kinds(), protocol, role))
 	if err != nil {
 		return r, err
 	}

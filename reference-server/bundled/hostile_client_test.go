@@ -164,7 +164,7 @@ func (o opponent) open(t *testing.T, l limits) *house {
 	}
 	d := &doors{Listener: ln, all: map[string]*passage{}}
 	d.more = sync.NewCond(&d.mu)
-	server := l.door.Server(handler)
+	server := l.door.NewServer(handler)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(d) }()
 	t.Cleanup(func() {
@@ -181,7 +181,7 @@ func (o opponent) open(t *testing.T, l limits) *house {
 type limits struct {
 	connections int
 	write       time.Duration
-	door        web.Door
+	door        web.RequestGuard
 }
 
 // visitor is a client of an opponent.

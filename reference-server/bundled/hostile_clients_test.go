@@ -109,9 +109,9 @@ func TestSlowReader(t *testing.T) {
 		if o.timed {
 			o.waitsForReader(t)
 		}
-		l := limits{write: time.Hour, door: web.Door{Answer: time.Hour}}
+		l := limits{write: time.Hour, door: web.RequestGuard{Answer: time.Hour}}
 		if o.timed {
-			l = limits{write: 200 * time.Millisecond, door: web.Door{Answer: 200 * time.Millisecond}}
+			l = limits{write: 200 * time.Millisecond, door: web.RequestGuard{Answer: 200 * time.Millisecond}}
 		}
 		h := o.open(t, l)
 		slow, other := h.guest(), h.guest()
@@ -142,7 +142,7 @@ func TestSlowReader(t *testing.T) {
 // read, and serves others meanwhile.
 func (o opponent) waitsForReader(t *testing.T) {
 	t.Helper()
-	h := o.open(t, limits{write: time.Hour, door: web.Door{Answer: time.Hour}})
+	h := o.open(t, limits{write: time.Hour, door: web.RequestGuard{Answer: time.Hour}})
 	slow, other := h.guest(), h.guest()
 	var before, after runtime.MemStats
 	runtime.GC()
@@ -176,9 +176,9 @@ func (o opponent) waitsForReader(t *testing.T) {
 func TestConnections(t *testing.T) {
 	against(t, func(t *testing.T, o opponent) {
 		const most = 3
-		l := limits{connections: most, write: time.Minute, door: web.Door{Requests: most}}
+		l := limits{connections: most, write: time.Minute, door: web.RequestGuard{Requests: most}}
 		if o.ask != "" {
-			l.door = web.Door{} // its own limit
+			l.door = web.RequestGuard{} // its own limit
 		}
 		h := o.open(t, l)
 		var in []*visitor
@@ -267,7 +267,7 @@ func (v *visitor) status() int {
 func TestBodies(t *testing.T) {
 	const soon = 200 * time.Millisecond
 	against(t, func(t *testing.T, o opponent) {
-		h := o.open(t, limits{write: time.Minute, door: web.Door{Header: soon, Body: soon}})
+		h := o.open(t, limits{write: time.Minute, door: web.RequestGuard{Header: soon, Body: soon}})
 		path, want := o.post, http.StatusRequestEntityTooLarge
 		if path == "" {
 			path, want = o.path, http.StatusMethodNotAllowed

@@ -160,7 +160,7 @@ func serveUntilStopped(handler Handler, port string) error {
 	if err != nil {
 		return err
 	}
-	server := door.Server(handler)
+	server := door.NewServer(handler)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(ln) }()
 	select {

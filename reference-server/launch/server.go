@@ -99,12 +99,13 @@ func (s *Server) Restart(ctx context.Context, kill bool) error {
 
 // door is what stands before a bundled server that the harness uses. How many connections there may be is up to the
 // server.
-var door = web.Door{Header: Unhurried, Body: Unhurried, Answer: Unhurried, Idle: Unhurried, Requests: math.MaxInt}
+var door = web.RequestGuard{Header: Unhurried, Body: Unhurried, Answer: Unhurried, Idle: Unhurried,
+	Requests: math.MaxInt}
 
 // serveHandler serves the handler in the background.
 func (s *Server) serveHandler(ln net.Listener) {
 	served := s.served
-	s.http = door.Server(s.handler)
+	s.http = door.NewServer(s.handler)
 	go func(serve *http.Server) { served <- serve.Serve(ln) }(s.http)
 }
 

@@ -12,9 +12,9 @@ import (
 	"parley/reference-server/defaults"
 )
 
-// Door is what stands before every bundled server, whatever it serves: it bounds the requests that the server's own
-// limits do not concern, and refuses those that are meant for other servers. Zero fields are those of DefaultDoor.
-type Door struct {
+// RequestGuard is what stands before every bundled server, whatever it serves: it bounds the requests that the server's
+// own limits do not concern, and refuses those that are meant for other servers. Zero fields are those of DefaultDoor.
+type RequestGuard struct {
 	AnyName bool // it answers to every host name, and not only to localhost and IP addresses
 
 	Header   time.Duration // for the header of a request
@@ -24,8 +24,8 @@ type Door struct {
 	Requests int           // in progress at once, streams and WebSockets included; more get 503
 }
 
-// DefaultDoor is that of `parley serve`. A body has at most a few MiB.
-var DefaultDoor = Door{
+// DefaultGuard is that of `parley serve`. A body has at most a few MiB.
+var DefaultGuard = RequestGuard{
 	Header:   10 * time.Second,
 	Body:     10 * time.Second,
 	Answer:   2 * time.Minute,
@@ -33,19 +33,19 @@ var DefaultDoor = Door{
 	Requests: 8192,
 }
 
-// Server returns a server that lets requests through to the handler.
-func (d Door) Server(inside http.Handler) *http.Server {
-	defaults.Fill(&d, DefaultDoor)
+// NewServer returns a server that lets requests through to the handler.
+func (d RequestGuard) NewServer(inside http.Handler) *http.Server {
+	defaults.Fill(&d, DefaultGuard)
 	if !d.AnyName {
-		inside = Locally(inside)
+		inside = RejectHostNames(inside)
 	}
-	return &http.Server{Handler: atMost(d.Requests, BodiesWithin(d.Body, inside)), ReadHeaderTimeout: d.Header,
+	return &http.Server{Handler: atMost(d.Requests, LimitBodyTime(d.Body, inside)), ReadHeaderTimeout: d.Header,
 		WriteTimeout: d.Answer, IdleTimeout: d.Idle}
 }
 
-// Locally rejects requests to any host name but localhost and IP addresses: a web page whose own name resolves to
-// this machine (DNS rebinding) would otherwise be accepted as the server's own origin.
-func Locally(next http.Handler) http.Handler {
+// RejectHostNames rejects requests to any host name but localhost and IP addresses: a web page whose own name resolves
+// to this machine (DNS rebinding) would otherwise be accepted as the server's own origin.
+func RejectHostNames(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, _, err := net.SplitHostPort(r.Host)
 		if err != nil {
@@ -61,8 +61,8 @@ func Locally(next http.Handler) http.Handler {
 	})
 }
 
-// BodiesWithin ends requests whose bodies take longer than a limit. The answer may take any time.
-func BodiesWithin(limit time.Duration, next http.Handler) http.Handler {
+// LimitBodyTime ends requests whose bodies take longer than a limit. The answer may take any time.
+func LimitBodyTime(limit time.Duration, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength != 0 && r.Body != nil && r.Body != http.NoBody {
 			control := http.NewResponseController(w)

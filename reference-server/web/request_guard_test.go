@@ -22,7 +22,7 @@ func TestBodiesWithin(t *testing.T) {
 		gone bool  // the request was canceled before its answer
 	}
 	seen := make(chan outcome, 1)
-	s := httptest.NewServer(BodiesWithin(limit, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := httptest.NewServer(LimitBodyTime(limit, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, err := io.ReadAll(r.Body)
 		var gone bool
 		if err == nil {
@@ -62,7 +62,7 @@ func TestBodiesWithin(t *testing.T) {
 
 // TestLocally: a page whose own name resolves to this machine is refused.
 func TestLocally(t *testing.T) {
-	h := Locally(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	h := RejectHostNames(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	for host, want := range map[string]int{"localhost": 200, "LOCALHOST:3000": 200, "localhost.:3000": 200,
 		"app.localhost":  200,
 		"127.0.0.1:3000": 200, "[::1]:3000": 200, "[::1]": 200, "192.0.2.1": 200, "": 200,

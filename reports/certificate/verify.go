@@ -345,7 +345,7 @@ type RoleKills struct {
 	Survived []string            `json:"survived"` // mutants that are not detected as they should be
 	Unproved []string            `json:"unproved"` // binding tested clauses that no mutant proves
 	Clauses  map[string][]string `json:"clauses"`  // clause → mutants that it killed, sorted
-	// "sha256:<hex>" of the scenarios, clauses and mutants that it is of (runner.Proved); "": of Kills.Suite
+	// "sha256:<hex>" of the scenarios, clauses and mutants that it is of (runner.ProofDigest); "": of Kills.Suite
 	Of string `json:"of,omitzero"`
 	// "sha256:<hex>" of the Go files that judge and are judged, where the tree was at hand (internal/generate)
 	Sources string `json:"sources,omitzero"`

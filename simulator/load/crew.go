@@ -17,26 +17,26 @@ type Crew interface {
 	// Size returns the number of workers, at least 1.
 	Size() int
 
-	// Carry has the tasks carried out, one by each worker, and tells the desk what they report. It returns when each
-	// worker has ended or is lost. An error says that the load could not begin. If ctx ends, the workers end early.
-	Carry(ctx context.Context, tasks []Task, d *Desk) error
+	// RunTasks has the tasks carried out, one by each worker, and tells the collector what they report. It returns when
+	// each worker has ended or is lost. An error says that the load could not begin. If ctx ends, the workers end early.
+	RunTasks(ctx context.Context, tasks []Task, d *Collector) error
 }
 
-// Desk takes what the workers of a load report. Workers have numbers from 0. It is safe for concurrent use.
-type Desk struct {
+// Collector takes what the workers of a load report. Workers have numbers from 0. It is safe for concurrent use.
+type Collector struct {
 	r      *run
 	claims steps.Claims
 
 	mu      sync.Mutex
 	parts   []Part
-	workers []*hand
+	workers []*workerState
 	latest  *hdrhistogram.Histogram // since the last progress
 	rest    int64                   // bytes of the target before the first session
 	end     func()                  // of what happens beside
 }
 
-// hand is a worker as the desk knows it.
-type hand struct {
+// workerState is a worker as the collector knows it.
+type workerState struct {
 	who  reports.LoadWorker
 	last Report
 	at   time.Duration // of the load, when last came
@@ -50,15 +50,15 @@ func (r *run) spreadLoad(ctx context.Context) (*reports.Results, error) {
 		return nil, usagef("--workers %d: there are only %s (ask for fewer workers, or for more sessions)", of,
 			words.Counted(r.o.Sessions, "session"))
 	}
-	d := &Desk{r: r, latest: histogram(), end: func() {}}
+	d := &Collector{r: r, latest: histogram(), end: func() {}}
 	var tasks []Task
 	for n := range of {
 		t := r.workerTask(n, of)
 		tasks, d.parts = append(tasks, t), append(d.parts, t.Part)
-		d.workers = append(d.workers, &hand{who: reports.LoadWorker{Sessions: t.Part.sessionShare(r.o.Sessions)}})
+		d.workers = append(d.workers, &workerState{who: reports.LoadWorker{Sessions: t.Part.sessionShare(r.o.Sessions)}})
 	}
 	r.state = d.progressState
-	err := r.o.Crew.Carry(ctx, tasks, d)
+	err := r.o.Crew.RunTasks(ctx, tasks, d)
 	d.end()
 	r.judge.judgeRest(1)
 	if err != nil {
@@ -72,7 +72,7 @@ func (r *run) spreadLoad(ctx context.Context) (*reports.Results, error) {
 }
 
 // Begin says that the workers begin to open their sessions.
-func (d *Desk) Begin() {
+func (d *Collector) Begin() {
 	r := d.r
 	rest := r.memory.ofTarget()
 	r.began = time.Now()
@@ -82,15 +82,15 @@ func (d *Desk) Begin() {
 	d.rest, d.end = rest, r.sampleBeside()
 }
 
-// Introduce says who a worker is: its process, and its machine if that is not this one.
-func (d *Desk) Introduce(worker, pid int, host string) {
+// SetProcess says who a worker is: its process, and its machine if that is not this one.
+func (d *Collector) SetProcess(worker, pid int, host string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.workers[worker].who.PID, d.workers[worker].who.Host = pid, host
 }
 
 // Report takes a report; the last one of each worker counts. It rejects what no worker reports.
-func (d *Desk) Report(worker int, now Report) error {
+func (d *Collector) Report(worker int, now Report) error {
 	if err := now.checkReport(); err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (d *Desk) Report(worker int, now Report) error {
 
 // Opened says that all workers that are not lost have reported that their sessions are open or have failed to. It
 // reports whether acts are to arrive.
-func (d *Desk) Opened() bool {
+func (d *Collector) Opened() bool {
 	r, open := d.r, 0
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -120,7 +120,7 @@ func (d *Desk) Opened() bool {
 }
 
 // Show takes a connection that a worker shows. It rejects an invalid one.
-func (d *Desk) Show(s Shown) error {
+func (d *Collector) Show(s Shown) error {
 	if err := s.checkShown(d.r.o.Sessions); err != nil {
 		return err
 	}
@@ -129,10 +129,10 @@ func (d *Desk) Show(s Shown) error {
 }
 
 // Claim is steps.Claims.Elsewhere of the workers.
-func (d *Desk) Claim(c steps.Claim) bool { return d.claims.DecideClaim(c) }
+func (d *Collector) Claim(c steps.Claim) bool { return d.claims.DecideClaim(c) }
 
 // Ended says that a worker has ended as it should, with its last report. Nothing of it counts after that.
-func (d *Desk) Ended(worker int, last Report) error {
+func (d *Collector) Ended(worker int, last Report) error {
 	if err := d.Report(worker, last); err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (d *Desk) Ended(worker int, last Report) error {
 }
 
 // Lost says that a worker will report nothing more, and why. What it has reported counts.
-func (d *Desk) Lost(worker int, why string) {
+func (d *Collector) Lost(worker int, why string) {
 	r := d.r
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -157,7 +157,7 @@ func (d *Desk) Lost(worker int, why string) {
 }
 
 // progressState returns the state of the load.
-func (d *Desk) progressState() Progress {
+func (d *Collector) progressState() Progress {
 	p := Progress{Phase: d.r.phase.Load().(string), Elapsed: d.r.now()}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -173,7 +173,7 @@ func (d *Desk) progressState() Progress {
 }
 
 // mergeReports merges what the workers have reported.
-func (d *Desk) mergeReports(ctx context.Context) {
+func (d *Collector) mergeReports(ctx context.Context) {
 	r := d.r
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -27,12 +27,12 @@ import (
 // processes.
 type hall struct {
 	of   int
-	fail func(worker int, d *Desk) bool // called instead of the end of a worker; true: it has failed
+	fail func(worker int, d *Collector) bool // called instead of the end of a worker; true: it has failed
 }
 
 func (h hall) Size() int { return h.of }
 
-func (h hall) Carry(ctx context.Context, tasks []Task, d *Desk) error {
+func (h hall) RunTasks(ctx context.Context, tasks []Task, d *Collector) error {
 	var workers []*Worker
 	for _, t := range tasks {
 		w, err := NewWorker(ctx, passed(t), Workshop{Protocols: protocols.All, Bundled: profileOf})
@@ -46,14 +46,14 @@ func (h hall) Carry(ctx context.Context, tasks []Task, d *Desk) error {
 	open.Add(len(workers))
 	acts := sync.OnceValue(func() bool { open.Wait(); return d.Opened() })
 	for i, w := range workers {
-		d.Introduce(i, 100+i, "")
+		d.SetProcess(i, 100+i, "")
 		all.Go(func() { h.work(ctx, i, w, d, func() bool { open.Done(); return acts() }) })
 	}
 	all.Wait()
 	return nil
 }
 
-func (h hall) work(ctx context.Context, n int, w *Worker, d *Desk, opened func() bool) {
+func (h hall) work(ctx context.Context, n int, w *Worker, d *Collector, opened func() bool) {
 	last, err := w.Run(ctx, Link{
 		Opened: func(_ context.Context, r Report) bool { _ = d.Report(n, passed(r)); return opened() },
 		Report: func(r Report) { _ = d.Report(n, passed(r)) },
@@ -132,7 +132,7 @@ func TestLostWorker(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			o := options("session-chat", target.WS)
 			o.Source, o.Timeout = Source{Protocol: "session-chat"}, time.Minute
-			o.Crew = hall{2, func(worker int, d *Desk) bool {
+			o.Crew = hall{2, func(worker int, d *Collector) bool {
 				if worker == 0 {
 					return false
 				}
@@ -202,7 +202,7 @@ func TestCounts(t *testing.T) {
 	})
 }
 
-// TestRejected: the desk rejects what no worker says, and takes what one could say.
+// TestRejected: the collector rejects what no worker says, and takes what one could say.
 func TestRejected(t *testing.T) {
 	record := transcript.Record{N: 1, Conn: "S1.1", Bytes: []byte("x")}
 	shows := func(change func(s *Shown)) error {

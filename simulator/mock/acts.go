@@ -204,7 +204,7 @@ func (m *Mock) findAmong(in gate.Message, on *connection, known *replay.IDs, for
 		if foreign && a.asked.Conn == like || best.act != nil && rank(a) >= rank(best.act) {
 			continue
 		}
-		if replay.Like(replay.Read(m.o.Messages, a.asked), came, known, m.o.Ignore) == 0 {
+		if replay.CountDifferences(replay.Read(m.o.Messages, a.asked), came, known, m.o.Ignore) == 0 {
 			best = found{act: a, foreign: foreign}
 		}
 	}

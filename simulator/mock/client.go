@@ -302,14 +302,14 @@ func (c *Client) doAct(ctx context.Context, d *clientAct, party string, ids *rep
 		c.endConnection(party)
 	case transcript.Open:
 		c.conns[party] = &link{of: d.of, conn: d.asked.Conn}
-		n, err := c.call.Open(ctx, r, ids.Path)
+		n, err := c.call.Open(ctx, r, ids.RenewPath)
 		if err != nil {
 			return "", err
 		}
 		c.asked[n] = &asking{act: d, ids: ids, party: party}
 		c.await[n] = true
 	case transcript.Request:
-		n, err := c.call.Ask(r, ids.RenewClient(c.o.Messages, d.asked), ids.Path)
+		n, err := c.call.Ask(r, ids.RenewClient(c.o.Messages, d.asked), ids.RenewPath)
 		if err != nil {
 			return "", err
 		}

@@ -89,7 +89,7 @@ func (c *Client) readAnswer(by *asking, r transcript.Record, came replay.Message
 		if h.of != by.act.of {
 			ids = h.of.ids.Without(h.keys)
 		}
-		if replay.LikeServer(h.m, came, ids, c.o.Ignore) == 0 {
+		if replay.CountServerDifferences(h.m, came, ids, c.o.Ignore) == 0 {
 			replay.CompareServer(h.m, came, ids, c.o.Ignore)
 			c.result.Known++
 			return c.noteArrival(h)
@@ -179,7 +179,7 @@ func (c *Client) isRecorded(h *arrival, came replay.Message, ids *replay.IDs) bo
 	if c.excuses {
 		return c.isExcused(h, came, ids)
 	}
-	if replay.LikeServer(h.m, came, ids, c.o.Ignore) > 0 {
+	if replay.CountServerDifferences(h.m, came, ids, c.o.Ignore) > 0 {
 		return false
 	}
 	replay.CompareServer(h.m, came, ids, c.o.Ignore)
@@ -201,7 +201,7 @@ func (c *Client) answerRepeated(ctx context.Context, party string, h *arrival, t
 		if d.asked.Kind != transcript.Frame && d.asked.Kind != transcript.Request {
 			continue
 		}
-		t.ids.Fresh(d.asked.Bytes, func(id string) bool { return !t.of.byServer[id] })
+		t.ids.RedrawIDs(d.asked.Bytes, func(id string) bool { return !t.of.byServer[id] })
 		if why, err := c.doAct(ctx, d, party, t.ids); why == "" && err == nil {
 			c.result.Again++
 		}
@@ -225,7 +225,7 @@ func (c *Client) reportUnknown(r transcript.Record, came replay.Message, all []*
 	var best *arrival
 	places := 0
 	for _, h := range all {
-		if n := replay.LikeServer(h.m, came, h.of.ids, c.o.Ignore); best == nil || n < places {
+		if n := replay.CountServerDifferences(h.m, came, h.of.ids, c.o.Ignore); best == nil || n < places {
 			best, places = h, n
 		}
 	}

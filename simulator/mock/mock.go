@@ -308,7 +308,7 @@ func (m *Mock) waitUntilDue(ctx context.Context, due time.Time, gone <-chan stru
 // messageBody is what a recorded message of the server is for a connection. The caller holds m.mu.
 func (m *Mock) messageBody(to *connection, r transcript.Record) []byte {
 	if to.fresh {
-		to.ids.Fresh(r.Bytes, func(id string) bool { return m.drawn[id] })
+		to.ids.RedrawIDs(r.Bytes, func(id string) bool { return m.drawn[id] })
 	}
 	return to.ids.Renew(m.o.Messages, r)
 }

@@ -66,7 +66,7 @@ func TestReplays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		result, err := replay.Against(t.Context(), in, replay.Options{URL: m.URL(),
+		result, err := replay.PlayClient(t.Context(), in, replay.Options{URL: m.URL(),
 			Differs: func(d replay.Difference) { t.Error(d) }})
 		if err != nil || result.Compared < 4 || result.Differences > 0 {
 			t.Errorf("%+v, %v", result, err)

@@ -53,7 +53,7 @@ func (c *Client) acceptUnrecorded() bool {
 		var best *arrival
 		least := 0
 		for _, h := range own.fresh {
-			if n := replay.LikeServer(h.m, one.came, one.l.of.ids, c.o.Ignore); best == nil || n < least {
+			if n := replay.CountServerDifferences(h.m, one.came, one.l.of.ids, c.o.Ignore); best == nil || n < least {
 				best, least = h, n
 			}
 		}

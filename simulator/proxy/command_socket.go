@@ -23,9 +23,9 @@ import (
 	wire "parley/transport/wire/ws"
 )
 
-// Wired is a command that speaks on its stdin and stdout and is reached as a WebSocket server, so that what can stand
-// between sockets can stand before it. Each line is a message.
-type Wired struct {
+// CommandSocket is a command that speaks on its stdin and stdout and is reached as a WebSocket server, so that what can
+// stand between sockets can stand before it. Each line is a message.
+type CommandSocket struct {
 	pipe
 	in     io.WriteCloser
 	out    *os.File
@@ -38,9 +38,9 @@ type Wired struct {
 	err    error         // of waiting for it
 }
 
-// Wire starts a command, which Run serves. The error is that of starting it.
-func Wire(c PipeOptions) (*Wired, error) {
-	w := &Wired{pipe: pipe{o: c, cmd: exec.Command(c.Command[0], c.Command[1:]...)}, secret: "/" + rand.Text(),
+// StartCommandSocket starts a command, which Run serves. The error is that of starting it.
+func StartCommandSocket(c PipeOptions) (*CommandSocket, error) {
+	w := &CommandSocket{pipe: pipe{o: c, cmd: exec.Command(c.Command[0], c.Command[1:]...)}, secret: "/" + rand.Text(),
 		over: make(chan struct{})}
 	w.cmd.Stderr = c.Err
 	w.cmd.WaitDelay = time.Second // for stderr, which a child may hold
@@ -74,12 +74,12 @@ func Wire(c PipeOptions) (*Wired, error) {
 }
 
 // URL is where the command is reached, for one connection.
-func (w *Wired) URL() string { return "ws://" + w.listen.Addr().String() + w.secret }
+func (w *CommandSocket) URL() string { return "ws://" + w.listen.Addr().String() + w.secret }
 
 // Run has the program that speaks on In and Out speak to the socket at url, which leads to the command, until the
 // command has ended and all that it wrote has passed. When ctx ends, so does the command, as that of Pipe. The exit
 // code is that of Pipe. The error is that of the connection.
-func (w *Wired) Run(ctx context.Context, url string) (exit int, err error) {
+func (w *CommandSocket) Run(ctx context.Context, url string) (exit int, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan struct{})
@@ -115,10 +115,10 @@ func (w *Wired) Run(ctx context.Context, url string) (exit int, err error) {
 }
 
 // Ended returns the label of a record that says that the connection ended, in place of that of the socket.
-func (w *Wired) Ended(label string) string { return w.endLabel(label) }
+func (w *CommandSocket) Ended(label string) string { return w.endLabel(label) }
 
 // Kill ends a command that Run has not ended.
-func (w *Wired) Kill() {
+func (w *CommandSocket) Kill() {
 	select {
 	case <-w.over:
 	default:
@@ -129,10 +129,10 @@ func (w *Wired) Kill() {
 	_ = w.out.Close()
 }
 
-func (w *Wired) closeIn() { w.closed.Do(func() { _ = w.in.Close() }) }
+func (w *CommandSocket) closeIn() { w.closed.Do(func() { _ = w.in.Close() }) }
 
 // passLines passes lines on to the socket, and its messages to Out.
-func (w *Wired) passLines(ctx context.Context, url string) error {
+func (w *CommandSocket) passLines(ctx context.Context, url string) error {
 	c, _, err := websocket.Dial(ctx, url, nil)
 	if err != nil {
 		return fmt.Errorf("reach the command: %w", err)
@@ -160,7 +160,7 @@ func (w *Wired) passLines(ctx context.Context, url string) error {
 }
 
 // ServeHTTP implements http.Handler: it connects the first client with the command.
-func (w *Wired) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+func (w *CommandSocket) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	first := false
 	if strings.HasPrefix(r.URL.Path, w.secret) {
 		w.take.Do(func() { first = true })

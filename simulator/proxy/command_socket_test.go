@@ -14,9 +14,10 @@ import (
 )
 
 // wire starts a command as a WebSocket server.
-func wire(t *testing.T, in io.Reader, out io.Writer, script string) *proxy.Wired {
+func wire(t *testing.T, in io.Reader, out io.Writer, script string) *proxy.CommandSocket {
 	t.Helper()
-	w, err := proxy.Wire(proxy.PipeOptions{Command: []string{"sh", "-c", script}, In: in, Out: out, Err: io.Discard})
+	w, err := proxy.StartCommandSocket(proxy.PipeOptions{Command: []string{"sh", "-c", script}, In: in, Out: out,
+		Err: io.Discard})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,8 +71,8 @@ func TestWiredEnds(t *testing.T) {
 		}
 	})
 	t.Run("missing", func(t *testing.T) {
-		_, err := proxy.Wire(proxy.PipeOptions{Command: []string{"no-such-command"}, In: endless, Out: io.Discard,
-			Err: io.Discard})
+		_, err := proxy.StartCommandSocket(proxy.PipeOptions{Command: []string{"no-such-command"}, In: endless,
+			Out: io.Discard, Err: io.Discard})
 		if err == nil || !strings.Contains(err.Error(), "no-such-command") {
 			t.Errorf("%v", err)
 		}

@@ -113,8 +113,8 @@ func (p *Proxy) judgeFinally(one *tape) {
 	_ = one.t.Close()
 }
 
-// worst has the worst outcome of each clause.
-type worst struct {
+// worstOutcomes has the worst outcome of each clause.
+type worstOutcomes struct {
 	mu sync.Mutex
 	of verdict.Worst
 }
@@ -139,8 +139,8 @@ func (p *Proxy) Outcomes() map[string]verdict.Outcome {
 	return maps.Clone(p.worst.of)
 }
 
-// Worst merges the outcomes of several proxies: it returns the worst outcome of each clause.
-func Worst(all ...map[string]verdict.Outcome) map[string]verdict.Outcome {
+// MergeWorst merges the outcomes of several proxies: it returns the worst outcome of each clause.
+func MergeWorst(all ...map[string]verdict.Outcome) map[string]verdict.Outcome {
 	out := verdict.Worst{}
 	for _, one := range all {
 		for clause, o := range one {
@@ -194,8 +194,8 @@ func CodecOf(p steps.Protocol, profile *target.Profile, strict bool, base string
 func newCodec(p steps.Protocol, profile *target.Profile, ledger *verdict.Ledger, strict bool, base string) *Codec {
 	c := &Codec{protocol: p, base: base, envs: map[string]*steps.Env{}}
 	for _, name := range p.Kind().Drivers {
-		c.envs[name] = &steps.Env{Profile: profile, Role: profile.Role, Driver: unused(name), Ledger: ledger, Strict: strict,
-			Redact: transcript.NewRedactor()}
+		c.envs[name] = &steps.Env{Profile: profile, Role: profile.Role, Driver: unusedDriver(name), Ledger: ledger,
+			Strict: strict, Redact: transcript.NewRedactor()}
 		if c.Env == nil {
 			c.Env = c.envs[name]
 		}
@@ -207,7 +207,7 @@ func newCodec(p steps.Protocol, profile *target.Profile, ledger *verdict.Ledger,
 func (c *Codec) Decoder() func(*transcript.Record) {
 	by := map[string]func(*transcript.Record){}
 	for name, env := range c.envs {
-		by[name] = c.protocol.Bind(env, observed(c.base))
+		by[name] = c.protocol.Bind(env, observedTarget(c.base))
 	}
 	pick := func(names ...string) func(*transcript.Record) {
 		for _, name := range names {
@@ -237,43 +237,43 @@ func (c *Codec) Observed(records []transcript.Record) (out []transcript.Record, 
 	return records, false
 }
 
-// unused is a driver of which only the name is used.
-type unused string
+// unusedDriver is a driver of which only the name is used.
+type unusedDriver string
 
 // Name implements driver.Driver.
-func (u unused) Name() string { return string(u) }
+func (u unusedDriver) Name() string { return string(u) }
 
 // Open implements driver.Driver.
-func (u unused) Open(context.Context, driver.OpenOptions, driver.Sink) (driver.Conn, error) {
+func (u unusedDriver) Open(context.Context, driver.OpenOptions, driver.Sink) (driver.Conn, error) {
 	return nil, errors.New("who only observes opens no connection")
 }
 
-// observed is a target.Running that the harness does not control. Its value is the program's base URL.
-type observed string
+// observedTarget is a target.Running that the harness does not control. Its value is the program's base URL.
+type observedTarget string
 
 // BaseURL implements target.Running.
-func (o observed) BaseURL() string { return string(o) }
+func (o observedTarget) BaseURL() string { return string(o) }
 
 // Hook implements target.Running.
-func (o observed) Hook(_ context.Context, name string, _ target.CustomAgent) error {
+func (o observedTarget) Hook(_ context.Context, name string, _ target.CustomAgent) error {
 	return &target.NotDeclaredError{Key: "hooks." + name}
 }
 
 // ConfigBytes implements target.Running.
-func (o observed) ConfigBytes() ([]byte, error) {
+func (o observedTarget) ConfigBytes() ([]byte, error) {
 	return nil, &target.NotDeclaredError{Key: "configuration of a program that is only observed"}
 }
 
 // Restart implements target.Running.
-func (o observed) Restart(context.Context, bool) error {
+func (o observedTarget) Restart(context.Context, bool) error {
 	return &target.NotDeclaredError{Key: "way to restart a program that is only observed"}
 }
 
 // Stderr implements target.Running.
-func (o observed) Stderr() string { return "" }
+func (o observedTarget) Stderr() string { return "" }
 
 // Stop implements target.Running.
-func (o observed) Stop(context.Context) error { return nil }
+func (o observedTarget) Stop(context.Context) error { return nil }
 
 // Side is a side of the traffic.
 type Side = gate.Side
@@ -341,14 +341,14 @@ func sideOf(kind target.Kind, role string) (side Side, together bool) {
 	return Server, true
 }
 
-// role is a Role with the data that its tapes need.
-type role struct {
+// judgedRole is a Role with the data that its tapes need.
+type judgedRole struct {
 	Role
 	*Codec
 }
 
-func newRole(r Role, o Options, ledger *verdict.Ledger, base string) *role {
+func newRole(r Role, o Options, ledger *verdict.Ledger, base string) *judgedRole {
 	profile := *o.Profile
 	profile.Role = r.Name
-	return &role{Role: r, Codec: newCodec(o.Protocol, &profile, ledger, o.Strict, base)}
+	return &judgedRole{Role: r, Codec: newCodec(o.Protocol, &profile, ledger, o.Strict, base)}
 }

@@ -196,14 +196,14 @@ func (c *pipe) copyBytes(to io.Writer, from io.Reader, dir transcript.Dir) (ende
 }
 
 // addLines adds the lines of a piece to the tapes. open has the incomplete line of each direction.
-func (p *Proxy) addLines(open map[transcript.Dir]*lines, w waiting) {
+func (p *Proxy) addLines(open map[transcript.Dir]*lines, w waitingRecord) {
 	l := open[w.r.Dir]
 	if l == nil {
 		l = &lines{}
 		open[w.r.Dir] = l
 	}
 	l.tell = func(line []byte, cut int) {
-		p.putOnTapes(waiting{r: transcript.Record{Conn: w.r.Conn, Dir: w.r.Dir, Kind: transcript.Frame, Type: "text",
+		p.putOnTapes(waitingRecord{r: transcript.Record{Conn: w.r.Conn, Dir: w.r.Dir, Kind: transcript.Frame, Type: "text",
 			Bytes: line,
 			Cut:   cut}, at: w.at})
 	}

@@ -125,7 +125,7 @@ type Proxy struct {
 	open    map[string]bool
 	passing map[string]bool  // open connections that are not judged
 	all     []*tape          // of roles that listen
-	single  []*role          // roles that connect
+	single  []*judgedRole    // roles that connect
 	tapes   []*tape          // of their connections, oldest first
 	asked   map[string]asked // requests of unknown parties, by the name that Party returned
 	asks    int
@@ -133,7 +133,7 @@ type Proxy struct {
 
 	judging sync.Mutex
 	told    map[[3]string]bool
-	worst   worst
+	worst   worstOutcomes
 	stop    chan struct{}
 	many    chan struct{} // signals that there are more than maxTapes tapes
 	work    sync.WaitGroup
@@ -178,7 +178,7 @@ func newProxy(o Options) (*Proxy, error) {
 	}
 	p := &Proxy{o: o, began: time.Now(), base: o.To, open: map[string]bool{}, passing: map[string]bool{},
 		asked: map[string]asked{},
-		told:  map[[3]string]bool{}, worst: worst{of: map[string]verdict.Outcome{}}, stop: make(chan struct{}),
+		told:  map[[3]string]bool{}, worst: worstOutcomes{of: map[string]verdict.Outcome{}}, stop: make(chan struct{}),
 		many: make(chan struct{}, 1), queue: newQueue()}
 	if c, ok := o.Protocol.(steps.Correlator); ok {
 		p.correlate = c.Correlate(o.Profile)
@@ -267,7 +267,7 @@ func (p *Proxy) queueRecord(r transcript.Record) int { return p.queue.putRecord(
 
 // writeTapes adds records to the tapes until the queue is closed and empty.
 func (p *Proxy) writeTapes() {
-	pace := pace{q: p.queue, since: time.Now()}
+	pace := judgingPace{q: p.queue, since: time.Now()}
 	cut := map[transcript.Dir]*lines{} // see Pipe
 	for {
 		all := p.queue.takeOldest()
@@ -280,14 +280,14 @@ func (p *Proxy) writeTapes() {
 			} else {
 				p.putOnTapes(all[i])
 			}
-			all[i] = waiting{} // frees it
+			all[i] = waitingRecord{} // frees it
 		}
 		pace.restAfterWork()
 	}
 }
 
 // putOnTapes adds a record to the tapes.
-func (p *Proxy) putOnTapes(w waiting) {
+func (p *Proxy) putOnTapes(w waitingRecord) {
 	if w.n == 0 {
 		w.n = p.queue.nextNumber()
 	}
@@ -355,7 +355,7 @@ func (p *Proxy) putOnOwnTape(r transcript.Record, n int, at time.Time) {
 }
 
 // tapeOf returns the tape of a connection, a new one if necessary; nil if none can be made. The caller holds p.mu.
-func (p *Proxy) tapeOf(r *role, conn string) *tape {
+func (p *Proxy) tapeOf(r *judgedRole, conn string) *tape {
 	for i := len(p.tapes) - 1; i >= 0; i-- {
 		if one := p.tapes[i]; one.role == r && one.name == conn {
 			return one

@@ -21,8 +21,8 @@ const overhead = 256
 // atOnce is the maximum number of records taken at once.
 const atOnce = 1024
 
-// waiting is a record that is not on the tapes yet.
-type waiting struct {
+// waitingRecord is a record that is not on the tapes yet.
+type waitingRecord struct {
 	r  transcript.Record
 	n  int // 0: it gets its number when it is taken
 	at time.Time
@@ -33,7 +33,7 @@ type waiting struct {
 type queue struct {
 	mu     sync.Mutex
 	change sync.Cond // signalled when there is room, or a record
-	all    []waiting
+	all    []waitingRecord
 	bytes  int
 	spool  spool // the records newer than those in all
 	sum    int64 // bytes added so far
@@ -56,7 +56,7 @@ func (q *queue) putRecord(r transcript.Record) int {
 	defer q.mu.Unlock()
 	q.n++
 	n := q.n
-	q.addRecord(waiting{r, n, time.Now()})
+	q.addRecord(waitingRecord{r, n, time.Now()})
 	return n
 }
 
@@ -64,7 +64,7 @@ func (q *queue) putRecord(r transcript.Record) int {
 func (q *queue) putLater(r transcript.Record) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.addRecord(waiting{r, 0, time.Now()})
+	q.addRecord(waitingRecord{r, 0, time.Now()})
 }
 
 // nextNumber returns the number for another record.
@@ -76,7 +76,7 @@ func (q *queue) nextNumber() int {
 }
 
 // addRecord adds a record. The caller holds q.mu, which add may release meanwhile.
-func (q *queue) addRecord(w waiting) {
+func (q *queue) addRecord(w waitingRecord) {
 	size := len(w.r.Bytes) + overhead
 	for !q.closed {
 		if q.spool.isEmpty() && q.bytes <= maxQueued {
@@ -96,7 +96,7 @@ func (q *queue) addRecord(w waiting) {
 }
 
 // takeOldest waits for records and returns the oldest; none after close.
-func (q *queue) takeOldest() []waiting {
+func (q *queue) takeOldest() []waitingRecord {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.done, q.taken = q.done+q.taken, 0
@@ -165,15 +165,15 @@ const (
 	rest  = 100 * time.Millisecond
 )
 
-// pace makes the taker rest while many messages arrive, as long as there is room for them.
-type pace struct {
+// judgingPace makes the taker rest while many messages arrive, as long as there is room for them.
+type judgingPace struct {
 	q     *queue
 	put   int64
 	since time.Time
 }
 
 // restAfterWork is called after some work.
-func (p *pace) restAfterWork() {
+func (p *judgingPace) restAfterWork() {
 	if d := p.restDue(time.Since(p.since)); d > 0 {
 		timer := time.NewTimer(d)
 		select {
@@ -186,7 +186,7 @@ func (p *pace) restAfterWork() {
 }
 
 // restDue returns how long to rest after work of the given duration.
-func (p *pace) restDue(took time.Duration) time.Duration {
+func (p *judgingPace) restDue(took time.Duration) time.Duration {
 	p.q.mu.Lock()
 	defer p.q.mu.Unlock()
 	came := p.q.sum - p.put

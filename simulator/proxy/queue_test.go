@@ -123,7 +123,7 @@ func TestQueueWithoutFile(t *testing.T) {
 // queue is closed.
 func TestPace(t *testing.T) {
 	q := newQueue()
-	p := pace{q: q}
+	p := judgingPace{q: q}
 	for _, c := range []struct {
 		name       string
 		came       int64 // bytes

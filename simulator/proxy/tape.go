@@ -21,28 +21,28 @@ const maxPending = 1000
 // tape has the traffic as the tester of one role would have recorded it. Its methods are called by one goroutine at a
 // time, except those of t.
 type tape struct {
-	role     *role
+	role     *judgedRole
 	name     string // of the connection, for a role that connects; "" for all connections
 	t        *transcript.Transcript
-	asked    map[int]pending // by the proxy's number of the record
-	last     int             // number of the latest record; guarded by t's lock
-	orphan   bool            // the last record is a request of the protocol whose party is unknown
-	orphans  atomic.Int64    // such requests without an answer
-	unknown  atomic.Bool     // such a request was accepted
-	long     atomic.Bool     // a message was too long to be judged
-	judgedTo int             // number of records at the last judgement
-	cost     time.Duration   // of the last judgement
+	asked    map[int]pendingRecord // by the proxy's number of the record
+	last     int                   // number of the latest record; guarded by t's lock
+	orphan   bool                  // the last record is a request of the protocol whose party is unknown
+	orphans  atomic.Int64          // such requests without an answer
+	unknown  atomic.Bool           // such a request was accepted
+	long     atomic.Bool           // a message was too long to be judged
+	judgedTo int                   // number of records at the last judgement
+	cost     time.Duration         // of the last judgement
 }
 
-// pending is a request, or the opening of a connection, that has not been answered.
-type pending struct {
+// pendingRecord is a request, or the opening of a connection, that has not been answered.
+type pendingRecord struct {
 	n      int // number of its record on the tape
 	label  string
 	orphan bool
 }
 
-func newTape(r *role, name string, keep transcript.Keep, correlate func(*transcript.Record)) (*tape, error) {
-	one := &tape{role: r, name: name, asked: map[int]pending{}}
+func newTape(r *judgedRole, name string, keep transcript.Keep, correlate func(*transcript.Record)) (*tape, error) {
+	one := &tape{role: r, name: name, asked: map[int]pendingRecord{}}
 	decode := r.Decoder()
 	var err error
 	one.t, err = transcript.NewSpilling(func(rec *transcript.Record) {
@@ -90,7 +90,7 @@ func (one *tape) appendRecord(r transcript.Record, n int, when time.Time) {
 		one.unknown.Store(one.unknown.Load() || one.orphan)
 		return
 	}
-	one.asked[n] = pending{at, r.Label, one.orphan}
+	one.asked[n] = pendingRecord{at, r.Label, one.orphan}
 	if one.orphan {
 		one.orphans.Add(1)
 	}
@@ -199,15 +199,15 @@ func (one *tape) judgeBeyond(mark int) (out []verdict.Judgement, failures []step
 type spool struct {
 	since time.Time // time of the first record ever; times are relative to it
 	file  *os.File
-	parts []part // in the file
-	size  int64  // of the file
-	buf   []byte // newer records
-	err   error  // why nothing more can be written
-	lost  error  // why records could not be read again
+	parts []spooledPart // in the file
+	size  int64         // of the file
+	buf   []byte        // newer records
+	err   error         // why nothing more can be written
+	lost  error         // why records could not be read again
 }
 
-// part is a part of the file.
-type part struct{ offset, size int64 }
+// spooledPart is a part of the file.
+type spooledPart struct{ offset, size int64 }
 
 // spoolPart is the number of bytes written at once.
 const spoolPart = 1 << 20
@@ -215,7 +215,7 @@ const spoolPart = 1 << 20
 func (s *spool) isEmpty() bool { return len(s.parts) == 0 && len(s.buf) == 0 }
 
 // addRecord adds a record; false if there is no room.
-func (s *spool) addRecord(w waiting) bool {
+func (s *spool) addRecord(w waitingRecord) bool {
 	if len(s.buf) >= spoolPart && !s.writeNewer() {
 		return false
 	}
@@ -241,14 +241,14 @@ func (s *spool) writeNewer() bool {
 	if _, s.err = s.file.WriteAt(s.buf, s.size); s.err != nil {
 		return false
 	}
-	s.parts = append(s.parts, part{s.size, int64(len(s.buf))})
+	s.parts = append(s.parts, spooledPart{s.size, int64(len(s.buf))})
 	s.size += int64(len(s.buf))
 	s.buf = s.buf[:0]
 	return true
 }
 
 // takeOldest returns the oldest records. Once all have been taken, the file is emptied.
-func (s *spool) takeOldest() (all []waiting) {
+func (s *spool) takeOldest() (all []waitingRecord) {
 	text := s.buf
 	if len(s.parts) > 0 {
 		first := s.parts[0]
@@ -270,7 +270,7 @@ func (s *spool) takeOldest() (all []waiting) {
 			s.lost = fmt.Errorf("records that waited in a file are lost: it is damaged")
 			break
 		}
-		w := waiting{r: r, n: r.N, at: s.since.Add(r.At)}
+		w := waitingRecord{r: r, n: r.N, at: s.since.Add(r.At)}
 		w.r.N, w.r.At = 0, 0
 		all, text = append(all, w), left
 	}

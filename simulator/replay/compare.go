@@ -47,7 +47,7 @@ func (i Ignore) String() string {
 
 func (i Ignore) ignoresWhole(kind string) bool { return i.Pointer == "" && i.Type == kind }
 
-func (i Ignore) covers(kind string, path []string) bool {
+func (i Ignore) coversPath(kind string, path []string) bool {
 	if i.Type != "" && i.Type != kind || i.Pointer == "" {
 		return false
 	}
@@ -131,7 +131,7 @@ func comparedType(m message) string {
 }
 
 func (c *comparison) isIgnored() bool {
-	return slices.ContainsFunc(c.ignore, func(i Ignore) bool { return i.covers(c.kind, c.path) })
+	return slices.ContainsFunc(c.ignore, func(i Ignore) bool { return i.coversPath(c.kind, c.path) })
 }
 
 func (c *comparison) compareValues(want, got any, n *messages.Node) {
@@ -140,12 +140,12 @@ func (c *comparison) compareValues(want, got any, n *messages.Node) {
 	}
 	switch w := want.(type) {
 	case wjson.Object:
-		if g, ok := got.(wjson.Object); ok && !varies(n, messages.Any) {
+		if g, ok := got.(wjson.Object); ok && !variesAs(n, messages.Any) {
 			c.compareObjects(w, g, n)
 			return
 		}
 	case []any:
-		if g, ok := got.([]any); ok && !varies(n, messages.Any) {
+		if g, ok := got.([]any); ok && !variesAs(n, messages.Any) {
 			c.compareArrays(w, g, n)
 			return
 		}
@@ -167,7 +167,7 @@ func mayBeNumbers(want, got any) bool {
 
 const digits = "0123456789"
 
-func varies(n *messages.Node, as messages.Varies) bool { return n != nil && n.Varies == as }
+func variesAs(n *messages.Node, as messages.Varies) bool { return n != nil && n.Varies == as }
 
 // compareLeaves reports whether two values without members of interest are the same, or may differ.
 func (c *comparison) compareLeaves(want, got any, n *messages.Node) bool {

@@ -61,7 +61,7 @@ type Wire struct {
 	Status int  // of an HTTP answer, or with which a connection ended
 }
 
-// Comparison is what Between has found.
+// Comparison is what CompareRecordings has found.
 type Comparison struct {
 	Compared   int // pairs of messages of the targets
 	Deviations []Deviation
@@ -73,16 +73,16 @@ type Comparison struct {
 // ErrEnds is returned for recordings of which one was made at the server's end, and the other at the client's.
 var ErrEnds = errors.New("they were made at different ends: one at the server's, one at the client's")
 
-// Between compares what two targets did in recordings of one scenario, A and B, in each of which the harness
+// CompareRecordings compares what two targets did in recordings of one scenario, A and B, in each of which the harness
 // recorded. It compares by connection and direction: how the messages of different connections interleave does not
 // count, nor does that of an answer and what comes beside it. Ids and what a schema says may differ are no
 // deviations; of o, Messages, Words, Quiet and Ignore count. From where the harness itself does something else,
 // nothing is compared. That a last message is missing counts only if the other recording shows Quiet without it. Both
 // recordings are read into memory. Errors are those of the readers, and ErrEnds.
-func Between(a, b *recording.Reader, o Options) (Comparison, error) {
+func CompareRecordings(a, b *recording.Reader, o Options) (Comparison, error) {
 	o.setDefaults()
 	m := &comparer{o: o, ids: newIDs(), twin: map[int]int{}, back: map[int]int{}, lanes: map[string]string{},
-		solo: map[series]bool{}}
+		solo: map[laneOfConn]bool{}}
 	m.ids.loose = true
 	var err error
 	if m.a, err = readTape(a, o.Messages); err != nil {
@@ -105,8 +105,8 @@ func Between(a, b *recording.Reader, o Options) (Comparison, error) {
 	return m.found, nil
 }
 
-// tape is a recording in memory.
-type tape struct {
+// recordedMessages is a recording in memory.
+type recordedMessages struct {
 	atServer bool
 	acts     []message                // of the harness, by number
 	came     []message                // of the target, by number
@@ -118,8 +118,8 @@ type tape struct {
 	asked    map[int]string // number of a request → its connection
 }
 
-func readTape(in *recording.Reader, set *messages.Set) (*tape, error) {
-	t := &tape{ends: map[string]time.Duration{}, closed: map[string]bool{}, late: map[int]bool{},
+func readTape(in *recording.Reader, set *messages.Set) (*recordedMessages, error) {
+	t := &recordedMessages{ends: map[string]time.Duration{}, closed: map[string]bool{}, late: map[int]bool{},
 		opened: map[string]int{}, asked: map[int]string{}}
 	view := recording.NewClientView(in)
 	for {
@@ -136,7 +136,7 @@ func readTape(in *recording.Reader, set *messages.Set) (*tape, error) {
 }
 
 // sortRecord sorts a record.
-func (t *tape) sortRecord(r transcript.Record, set *messages.Set) {
+func (t *recordedMessages) sortRecord(r transcript.Record, set *messages.Set) {
 	dir, target, harness := transcript.Received, messages.Server, messages.Client
 	if t.atServer {
 		dir, target, harness = transcript.Sent, messages.Client, messages.Server
@@ -165,7 +165,7 @@ func (t *tape) sortRecord(r transcript.Record, set *messages.Set) {
 
 // renameConns gives each connection of a party a name of its own: that of the second one of A is A (2). Requests and
 // their answers keep the name that the connection had when they were made.
-func (t *tape) renameConns(r *transcript.Record) {
+func (t *recordedMessages) renameConns(r *transcript.Record) {
 	if r.Kind == transcript.Open && r.Reply == 0 && r.Status == 0 {
 		t.opened[r.Conn]++
 	}
@@ -183,7 +183,7 @@ func (t *tape) renameConns(r *transcript.Record) {
 func byNumber(m message, n int) int { return m.N - n }
 
 // lastActBefore returns the number of the harness's last act before a record; 0 for none.
-func (t *tape) lastActBefore(n int) int {
+func (t *recordedMessages) lastActBefore(n int) int {
 	at, _ := slices.BinarySearchFunc(t.acts, n, byNumber)
 	if at == 0 {
 		return 0
@@ -192,7 +192,7 @@ func (t *tape) lastActBefore(n int) int {
 }
 
 // recordTime returns when a record was made; 0 for none.
-func (t *tape) recordTime(n int) time.Duration {
+func (t *recordedMessages) recordTime(n int) time.Duration {
 	if i, is := slices.BinarySearchFunc(t.acts, n, byNumber); is {
 		return t.acts[i].At
 	}
@@ -200,7 +200,7 @@ func (t *tape) recordTime(n int) time.Duration {
 }
 
 // observedUntil returns until when a thread was observed.
-func (t *tape) observedUntil(key thread) time.Duration {
+func (t *recordedMessages) observedUntil(key thread) time.Duration {
 	if at, ended := t.ends[key.conn]; ended && key.place == "" && !t.closed[key.conn] {
 		return at
 	}
@@ -211,7 +211,7 @@ func (t *tape) observedUntil(key thread) time.Duration {
 const maxWire = 4 << 10
 
 // wireMessage describes a message of a series, of which it has the index.
-func (t *tape) wireMessage(all []message, at int) *Wire {
+func (t *recordedMessages) wireMessage(all []message, at int) *Wire {
 	m := all[at]
 	w := &Wire{N: m.N, What: messageName(m), Type: m.name, Text: cut.Text(string(m.Bytes), maxWire),
 		End: m.Kind == transcript.Closed || m.Kind == transcript.Failure}
@@ -256,7 +256,7 @@ func hasMappedNames(a, b []message) bool {
 		theirs, is := one.value.(wjson.Object)
 		if mine := known[messageLabel(one)]; is && len(mine) > 0 &&
 			!slices.ContainsFunc(mine, func(o wjson.Object) bool {
-				return !lacks(o, theirs) || !lacks(theirs, o)
+				return !lacksMember(o, theirs) || !lacksMember(theirs, o)
 			}) {
 			return true
 		}
@@ -264,7 +264,7 @@ func hasMappedNames(a, b []message) bool {
 	return false
 }
 
-func lacks(a, b wjson.Object) bool {
+func lacksMember(a, b wjson.Object) bool {
 	for name := range b {
 		if _, there := a[name]; !there {
 			return true
@@ -282,7 +282,7 @@ func messageLabel(m message) string {
 }
 
 // relabelMessages names messages by what they are in the protocol, whatever they are on the wire.
-func (t *tape) relabelMessages(set *messages.Set) {
+func (t *recordedMessages) relabelMessages(set *messages.Set) {
 	for _, all := range []*[]message{&t.acts, &t.came} {
 		*all = slices.DeleteFunc(*all, func(m message) bool {
 			rule := set.Find(messageLabel(m), "")

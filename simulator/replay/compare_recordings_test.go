@@ -119,7 +119,7 @@ func TestBetween(t *testing.T) {
 	t.Parallel()
 	for _, c := range meetings {
 		t.Run(c.reason, func(t *testing.T) {
-			found, err := Between(course(t, c.a...), course(t, c.b...), Options{Messages: messages.For("nothing")})
+			found, err := CompareRecordings(course(t, c.a...), course(t, c.b...), Options{Messages: messages.For("nothing")})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -151,11 +151,11 @@ func described(d Deviation) string {
 func TestBetweenIsSymmetric(t *testing.T) {
 	t.Parallel()
 	a, b := []string{ask, okay, fence, pong, "|"}, []string{ask, fence, pong, "|"}
-	there, err := Between(course(t, a...), course(t, b...), Options{})
+	there, err := CompareRecordings(course(t, a...), course(t, b...), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	back, err := Between(course(t, b...), course(t, a...), Options{})
+	back, err := CompareRecordings(course(t, b...), course(t, a...), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

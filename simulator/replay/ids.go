@@ -20,22 +20,22 @@ type ids struct {
 	scopes map[string]bool   // of the keys of now
 	sent   map[string]bool   // keys of ids that are ours: the other side repeats them
 	said   map[string]bool   // texts that this side has sent as members: nobody draws those
-	oldest ring              // keys of now
-	mine   ring              // keys of sent
-	spoken ring              // of said
+	oldest recentKeys        // keys of now
+	mine   recentKeys        // keys of sent
+	spoken recentKeys        // of said
 	tried  []string          // what was learnt on trial: keys of now
 	trial  bool
 	loose  bool // two ids that were drawn by different rules may stand for each other
 }
 
-// ring has keys in the order in which they were added.
-type ring struct {
+// recentKeys has keys in the order in which they were added.
+type recentKeys struct {
 	keys []string
 	drop int
 }
 
 // addKey adds a key, and returns the oldest one if there are too many.
-func (r *ring) addKey(key string) (old string, full bool) {
+func (r *recentKeys) addKey(key string) (old string, full bool) {
 	r.keys = append(r.keys, key)
 	if len(r.keys)-r.drop <= maxIDs {
 		return "", false

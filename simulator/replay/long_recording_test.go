@@ -71,7 +71,7 @@ func TestLong(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	result, err := Against(t.Context(), in, Options{URL: echo(t),
+	result, err := PlayClient(t.Context(), in, Options{URL: echo(t),
 		Differs: func(d Difference) { t.Error(d) }})
 	runtime.GC()
 	runtime.ReadMemStats(&after)
@@ -95,7 +95,7 @@ func BenchmarkAgainst(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.SetBytes(2 * 8 << 10)
-	if result, err := Against(b.Context(), in, Options{URL: echo(b)}); err != nil || result.Differences > 0 {
+	if result, err := PlayClient(b.Context(), in, Options{URL: echo(b)}); err != nil || result.Differences > 0 {
 		b.Fatalf("%+v, %v", result, err)
 	}
 	var m runtime.MemStats

@@ -105,7 +105,7 @@ const maxLike = 64
 func (p *player) nearestMessage(want message, came []message) (best, places int) {
 	best = -1
 	for i, m := range came[:min(len(came), maxLike)] {
-		if m.sort != want.sort {
+		if m.messageSort != want.messageSort {
 			continue
 		}
 		c := comparison{ids: p.ids, ignore: p.o.Ignore, kind: want.name, exact: p.o.Words}
@@ -144,7 +144,7 @@ func (p *player) awaitThread(ctx context.Context, key thread, want []message) (_
 			limit = deadline.In(p.waitLimit())
 		}
 		for ; seen < len(came) && found < len(want); seen++ {
-			if came[seen].sort == want[found].sort {
+			if came[seen].messageSort == want[found].messageSort {
 				found++
 			}
 		}
@@ -205,7 +205,7 @@ func (p *player) neededMessages(want []message) []message {
 	}
 	var out []message
 	for _, m := range want {
-		if n := len(out); n == 0 || !m.mayRepeat() || out[n-1].sort != m.sort {
+		if n := len(out); n == 0 || !m.mayRepeat() || out[n-1].messageSort != m.messageSort {
 			out = append(out, m)
 		}
 	}
@@ -216,31 +216,32 @@ func (p *player) neededMessages(want []message) []message {
 // in their order, it takes one with the most pairs. What came behind the last pair stays, since it may be recorded
 // later.
 func (p *player) pairMessages(key thread, want, came []message) {
-	paired := map[sort]bool{}
+	paired := map[messageSort]bool{}
 	extra := func(m message) {
-		if p.ignoresRecord(m) || !p.o.Words && m.mayRepeat() && (m.sort == p.lately[key] || recordedToo(want, m)) {
+		if p.ignoresRecord(m) || !p.o.Words && m.mayRepeat() && (m.messageSort == p.lately[key] || recordedToo(want, m)) {
 			p.side.noteSurplus(m)
 			return
 		}
 		p.reportExtra(m)
 		if m.mayRepeat() {
-			p.lately[key] = m.sort // once is enough
+			p.lately[key] = m.messageSort // once is enough
 		}
 	}
 	missing := func(m message) {
-		if p.o.Words || !m.mayRepeat() || !paired[m.sort] && !cameToo(came, m) {
+		if p.o.Words || !m.mayRepeat() || !paired[m.messageSort] && !cameToo(came, m) {
 			p.reportMissing(m)
 		}
 	}
 	took := walkPairs(longestPairs(want, came), want, came, missing, extra, func(w, c message) {
-		paired[w.sort] = true
+		paired[w.messageSort] = true
 		p.comparePair(w, c)
 	})
-	for !p.o.Words && took < len(came) && took > 0 && came[took].mayRepeat() && came[took].sort == came[took-1].sort {
+	for !p.o.Words && took < len(came) && took > 0 && came[took].mayRepeat() &&
+		came[took].messageSort == came[took-1].messageSort {
 		took++ // more of what was recorded
 	}
 	if last := want[len(want)-1]; key.reply == 0 && last.mayRepeat() {
-		p.lately[key] = last.sort
+		p.lately[key] = last.messageSort
 	} else {
 		delete(p.lately, key)
 	}
@@ -268,7 +269,7 @@ func walkPairs(pairs [][2]int, want, came []message, missing, extra func(message
 }
 
 func recordedToo(want []message, m message) bool {
-	return slices.ContainsFunc(want, func(w message) bool { return w.sort == m.sort })
+	return slices.ContainsFunc(want, func(w message) bool { return w.messageSort == m.messageSort })
 }
 
 func cameToo(came []message, m message) bool { return recordedToo(came, m) }
@@ -303,7 +304,7 @@ func longestPairs(want, came []message) [][2]int {
 	}
 	for i := len(want) - 1; i >= 0; i-- {
 		for j := len(came) - 1; j >= 0; j-- {
-			if table[i][j] = max(table[i+1][j], table[i][j+1]); want[i].sort == came[j].sort {
+			if table[i][j] = max(table[i+1][j], table[i][j+1]); want[i].messageSort == came[j].messageSort {
 				table[i][j] = max(table[i][j], table[i+1][j+1]+1)
 			}
 		}
@@ -311,7 +312,7 @@ func longestPairs(want, came []message) [][2]int {
 	var out [][2]int
 	for i, j := 0, 0; i < len(want) && j < len(came); {
 		switch {
-		case want[i].sort == came[j].sort && table[i][j] == table[i+1][j+1]+1:
+		case want[i].messageSort == came[j].messageSort && table[i][j] == table[i+1][j+1]+1:
 			out = append(out, [2]int{i, j})
 			i, j = i+1, j+1
 		case table[i+1][j] >= table[i][j+1]:
@@ -328,7 +329,7 @@ func pairNext(want, came []message) [][2]int {
 	var out [][2]int
 	at := 0
 	for i, w := range want {
-		if j := slices.IndexFunc(came[at:], func(c message) bool { return c.sort == w.sort }); j >= 0 {
+		if j := slices.IndexFunc(came[at:], func(c message) bool { return c.messageSort == w.messageSort }); j >= 0 {
 			out = append(out, [2]int{i, at + j})
 			at += j + 1
 		}

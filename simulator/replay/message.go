@@ -47,10 +47,10 @@ func (m Message) Title() string { return m.m.titleFor() }
 func (m Message) Repeats() bool { return m.m.mayRepeat() }
 
 // SameSort reports whether two messages are of one kind and type: only such ones are compared.
-func (m Message) SameSort(other Message) bool { return m.m.sort == other.m.sort }
+func (m Message) SameSort(other Message) bool { return m.m.messageSort == other.m.messageSort }
 
 // Sort names the kind and the type of the message: only messages of one sort are compared.
-func (m Message) Sort() string { return string(m.m.kind) + " " + m.m.sort.name }
+func (m Message) Sort() string { return string(m.m.kind) + " " + m.m.messageSort.name }
 
 // SamePlace reports whether two requests or openings go to one place, and have one type.
 func (m Message) SamePlace(other Message) bool {
@@ -72,7 +72,7 @@ func (i *IDs) Clone() *IDs {
 		oldest: k.oldest.clone(), mine: k.mine.clone(), spoken: k.spoken.clone()}}
 }
 
-func (r ring) clone() ring { return ring{keys: slices.Clone(r.keys), drop: r.drop} }
+func (r recentKeys) clone() recentKeys { return recentKeys{keys: slices.Clone(r.keys), drop: r.drop} }
 
 // Renew replaces recorded ids in a message that the server sends by those that stand for them now.
 func (i *IDs) Renew(set *messages.Set, r transcript.Record) []byte {
@@ -84,8 +84,8 @@ func (i *IDs) RenewClient(set *messages.Set, r transcript.Record) []byte {
 	return i.known.outgoingMessage(rules{set: set}.readFrom(r, messages.Client))
 }
 
-// Path renews the ids in a path with its query.
-func (i *IDs) Path(recorded string) string { return i.known.renewPath(recorded) }
+// RenewPath renews the ids in a path with its query.
+func (i *IDs) RenewPath(recorded string) string { return i.known.renewPath(recorded) }
 
 // Without returns a copy that does not know what stands for some recorded ids, which are given by their keys.
 func (i *IDs) Without(keys []string) *IDs {
@@ -105,7 +105,7 @@ func Compare(recorded, came Message, known *IDs, ignore []Ignore) []Place {
 		c.found = append(c.found, Place{At: "query", Recorded: w, Came: g})
 	}
 	switch {
-	case recorded.m.sort != came.m.sort:
+	case recorded.m.messageSort != came.m.messageSort:
 		c.addDifference(string(recorded.m.kind)+" "+recorded.m.name, string(came.m.kind)+" "+came.m.name)
 	case recorded.m.name != "" && slices.ContainsFunc(ignore, func(i Ignore) bool { return i.ignoresWhole(c.kind) }):
 	case recorded.m.json && came.m.json:
@@ -116,8 +116,8 @@ func Compare(recorded, came Message, known *IDs, ignore []Ignore) []Place {
 	return c.found
 }
 
-// Like returns the number of places that Compare would return. It learns nothing.
-func Like(recorded, came Message, known *IDs, ignore []Ignore) (places int) {
+// CountDifferences returns the number of places that Compare would return. It learns nothing.
+func CountDifferences(recorded, came Message, known *IDs, ignore []Ignore) (places int) {
 	known.known.tryForgetting(func() { places = len(Compare(recorded, came, known, ignore)) })
 	return places
 }
@@ -132,8 +132,8 @@ func CompareServer(recorded, came Message, known *IDs, ignore []Ignore) []Place 
 	return c.compareMessages(recorded.m, came.m)
 }
 
-// LikeServer returns the number of places that CompareServer would return. It learns nothing.
-func LikeServer(recorded, came Message, known *IDs, ignore []Ignore) (places int) {
+// CountServerDifferences returns the number of places that CompareServer would return. It learns nothing.
+func CountServerDifferences(recorded, came Message, known *IDs, ignore []Ignore) (places int) {
 	known.known.tryForgetting(func() { places = len(CompareServer(recorded, came, known, ignore)) })
 	return places
 }
@@ -198,8 +198,8 @@ func eachRuled(set *messages.Set, v any, n *messages.Node, path []string, found 
 	}
 }
 
-// Fresh draws new ids for those in a message of the server that it has drawn.
-func (i *IDs) Fresh(b []byte, byServer func(id string) bool) {
+// RedrawIDs draws new ids for those in a message of the server that it has drawn.
+func (i *IDs) RedrawIDs(b []byte, byServer func(id string) bool) {
 	EachID(b, func(was string) {
 		if _, known := i.known.now[was]; known || !byServer(was) {
 			return

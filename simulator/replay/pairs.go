@@ -13,11 +13,11 @@ import (
 type comparer struct {
 	o     Options
 	ids   *ids
-	a, b  *tape
-	twin  map[int]int       // number of an act of the harness in A → its number in B
-	back  map[int]int       // the reverse of twin
-	lanes map[string]string // conversation of B → what it is called in A, where that differs
-	solo  map[series]bool   // conversations that the harness had on one side alone
+	a, b  *recordedMessages
+	twin  map[int]int         // number of an act of the harness in A → its number in B
+	back  map[int]int         // the reverse of twin
+	lanes map[string]string   // conversation of B → what it is called in A, where that differs
+	solo  map[laneOfConn]bool // conversations that the harness had on one side alone
 	pairs []pair
 	found Comparison
 
@@ -36,9 +36,9 @@ func (m *comparer) pairActs() {
 	m.endA, m.endB = math.MaxInt, math.MaxInt
 	a, b := m.lanesOf(m.a.acts), m.lanesOf(m.b.acts)
 	m.nameLanes(a, b)
-	theirs := map[series][]message{}
+	theirs := map[laneOfConn][]message{}
 	for key, acts := range b {
-		theirs[series{key.conn, m.laneOf(key.lane)}] = acts
+		theirs[laneOfConn{key.conn, m.laneOf(key.lane)}] = acts
 	}
 	for key, mine := range a {
 		n := 0
@@ -67,15 +67,15 @@ func (m *comparer) pairActs() {
 	m.found.Parted = m.endA != math.MaxInt || m.endB != math.MaxInt
 }
 
-// series is what belongs to one conversation on one connection.
-type series struct{ conn, lane string }
+// laneOfConn is what belongs to one conversation on one connection.
+type laneOfConn struct{ conn, lane string }
 
 // lanesOf sorts the acts of a harness. Its answers to a client's requests are left out: they follow from those.
-func (m *comparer) lanesOf(acts []message) map[series][]message {
-	out := map[series][]message{}
+func (m *comparer) lanesOf(acts []message) map[laneOfConn][]message {
+	out := map[laneOfConn][]message{}
 	for _, one := range acts {
 		if one.Reply == 0 || one.Kind != transcript.Response && one.Kind != transcript.Open {
-			key := series{one.Conn, m.messageLane(one)}
+			key := laneOfConn{one.Conn, m.messageLane(one)}
 			out[key] = append(out[key], one)
 		}
 	}
@@ -92,7 +92,7 @@ func (m *comparer) messageLane(one message) string {
 
 // nameLanes finds out which conversation of A one of B is, where the harness gave them other names: the first of
 // these is the first of those, if there are as many.
-func (m *comparer) nameLanes(a, b map[series][]message) {
+func (m *comparer) nameLanes(a, b map[laneOfConn][]message) {
 	onlyA, onlyB := unmatchedLanes(a, b), unmatchedLanes(b, a)
 	for conn, theirs := range onlyB {
 		if mine := onlyA[conn]; len(mine) == len(theirs) {
@@ -104,15 +104,15 @@ func (m *comparer) nameLanes(a, b map[series][]message) {
 }
 
 // unmatchedLanes returns the conversations on each connection that the other side has not, in their order.
-func unmatchedLanes(mine, theirs map[series][]message) map[string][]string {
+func unmatchedLanes(mine, theirs map[laneOfConn][]message) map[string][]string {
 	out := map[string][]string{}
-	var keys []series
+	var keys []laneOfConn
 	for key := range mine {
 		if _, common := theirs[key]; !common && key.lane != "" {
 			keys = append(keys, key)
 		}
 	}
-	slices.SortFunc(keys, func(x, y series) int { return mine[x][0].N - mine[y][0].N })
+	slices.SortFunc(keys, func(x, y laneOfConn) int { return mine[x][0].N - mine[y][0].N })
 	for _, key := range keys {
 		out[key.conn] = append(out[key.conn], key.lane)
 	}
@@ -144,7 +144,7 @@ func doneAlike(a, b message) bool {
 	case transcript.Open, transcript.Closed:
 		return true
 	}
-	return a.sort == b.sort || a.Label != "" && a.Label == b.Label
+	return a.messageSort == b.messageSort || a.Label != "" && a.Label == b.Label
 }
 
 // sortThreads sorts what a target did by the threads in which the order counts. Answers are in those of A's requests.
@@ -225,12 +225,12 @@ func earliestPairs(a, b []message) [][2]int {
 
 // indicesAmong returns the indices of the messages of which the other side has some of the sort.
 func indicesAmong(all, other []message) (out []int) {
-	has := map[sort]bool{}
+	has := map[messageSort]bool{}
 	for _, m := range other {
-		has[m.sort] = true
+		has[m.messageSort] = true
 	}
 	for i, m := range all {
-		if has[m.sort] {
+		if has[m.messageSort] {
 			out = append(out, i)
 		}
 	}
@@ -254,7 +254,7 @@ func (m *comparer) splitByLane(all []message, ofB bool) map[string][]message {
 		out[lane] = append(out[lane], one)
 	}
 	for lane := range out {
-		if out[lane] = m.plainThread(out[lane]); m.solo[series{all[0].Conn, lane}] {
+		if out[lane] = m.plainThread(out[lane]); m.solo[laneOfConn{all[0].Conn, lane}] {
 			delete(out, lane)
 		}
 	}
@@ -272,7 +272,7 @@ func (m *comparer) pairAcross(all []*unpairedNotes) {
 		for _, i := range unpairedIndices(x.pairs, len(x.a), 0) {
 			for _, y := range all {
 				at := slices.IndexFunc(unpairedIndices(y.pairs, len(y.b), 1), func(j int) bool {
-					return y != x && y.b[j].sort == x.a[i].sort && !taken[y.b[j].N]
+					return y != x && y.b[j].messageSort == x.a[i].messageSort && !taken[y.b[j].N]
 				})
 				if at < 0 || x.a[i].mayRepeat() {
 					continue
@@ -307,7 +307,7 @@ func (m *comparer) plainThread(all []message) (out []message) {
 		ignored := one.name != "" &&
 			slices.ContainsFunc(m.o.Ignore, func(i Ignore) bool { return i.ignoresWhole(one.name) })
 		n := len(out)
-		if !ignored && (m.o.Words || n == 0 || !one.mayRepeat() || out[n-1].sort != one.sort) {
+		if !ignored && (m.o.Words || n == 0 || !one.mayRepeat() || out[n-1].messageSort != one.messageSort) {
 			out = append(out, one)
 		}
 	}

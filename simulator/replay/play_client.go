@@ -36,10 +36,10 @@ type client struct {
 	marks map[int]int // recorded number of a request → its number now; those that may still get an answer
 }
 
-// Against plays the client of a recording against the server at o.URL, or the process that o.Process starts. Memory
+// PlayClient plays the client of a recording against the server at o.URL, or the process that o.Process starts. Memory
 // does not depend on the length of the recording. Errors: ErrUnreachable, ErrNothing; those of the recording; the
 // context's cause.
-func Against(ctx context.Context, in *recording.Reader, o Options) (Result, error) {
+func PlayClient(ctx context.Context, in *recording.Reader, o Options) (Result, error) {
 	o.setDefaults()
 	p := &player{o: o, ids: newIDs(), rules: rules{set: o.Messages, from: messages.Server}}
 	p.came = newWaiting(transcript.Received, p.rules.decodeRecord)

@@ -117,7 +117,7 @@ func TestGone(t *testing.T) {
 	defer web.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	result, err := Against(ctx, reader(t, lineup(lines...)), Options{URL: web.URL, Within: time.Minute})
+	result, err := PlayClient(ctx, reader(t, lineup(lines...)), Options{URL: web.URL, Within: time.Minute})
 	if err != nil || result.Differences < 50 {
 		t.Errorf("%+v, %v", result, err)
 	}

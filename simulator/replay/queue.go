@@ -24,8 +24,8 @@ type thread struct {
 	place string // of requests and openings that a client makes
 }
 
-// waiting is what has come and was not compared yet. It is safe for concurrent use.
-type waiting struct {
+// waitingRecords is what has come and was not compared yet. It is safe for concurrent use.
+type waitingRecords struct {
 	read func(transcript.Record) message
 	dir  transcript.Dir
 
@@ -38,13 +38,13 @@ type waiting struct {
 	changed chan struct{} // closed and replaced whenever something comes or goes
 }
 
-func newWaiting(dir transcript.Dir, read func(transcript.Record) message) *waiting {
-	return &waiting{dir: dir, read: read, queued: map[thread][]message{}, left: map[string]bool{},
+func newWaiting(dir transcript.Dir, read func(transcript.Record) message) *waitingRecords {
+	return &waitingRecords{dir: dir, read: read, queued: map[thread][]message{}, left: map[string]bool{},
 		changed: make(chan struct{})}
 }
 
 // numberRecord numbers a record.
-func (w *waiting) numberRecord() int {
+func (w *waitingRecords) numberRecord() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.n++
@@ -52,7 +52,7 @@ func (w *waiting) numberRecord() int {
 }
 
 // sinkRecord is a driver.Sink. It blocks while there is no room.
-func (w *waiting) sinkRecord(r transcript.Record) int {
+func (w *waitingRecords) sinkRecord(r transcript.Record) int {
 	r.N = w.numberRecord()
 	if isCompared(r, w.dir) {
 		w.putRecord(thread{conn: r.Conn, reply: r.Reply}, r)
@@ -61,7 +61,7 @@ func (w *waiting) sinkRecord(r transcript.Record) int {
 }
 
 // putRecord adds what has come to a thread. It blocks while there is no room.
-func (w *waiting) putRecord(key thread, r transcript.Record) {
+func (w *waitingRecords) putRecord(key thread, r transcript.Record) {
 	m := w.read(r)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -80,19 +80,19 @@ func (w *waiting) putRecord(key thread, r transcript.Record) {
 }
 
 // hasRoom reports whether there is room for a message. The caller holds w.mu.
-func (w *waiting) hasRoom(key thread, size int) bool {
+func (w *waitingRecords) hasRoom(key thread, size int) bool {
 	n := len(w.queued[key])
 	return n == 0 || w.closed || w.left[key.conn] || n < maxWaiting && w.bytes+size <= maxWaitingBytes
 }
 
 // wakeWaiters wakes those who wait. The caller holds w.mu.
-func (w *waiting) wakeWaiters() {
+func (w *waitingRecords) wakeWaiters() {
 	close(w.changed)
 	w.changed = make(chan struct{})
 }
 
 // lookAt returns what waits in a thread, and a channel that closes when more comes anywhere. The caller only reads it.
-func (w *waiting) lookAt(key thread) ([]message, <-chan struct{}) {
+func (w *waitingRecords) lookAt(key thread) ([]message, <-chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	all := w.queued[key]
@@ -100,7 +100,7 @@ func (w *waiting) lookAt(key thread) ([]message, <-chan struct{}) {
 }
 
 // removeFirst removes the first n messages of a thread.
-func (w *waiting) removeFirst(key thread, n int) {
+func (w *waitingRecords) removeFirst(key thread, n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, m := range w.queued[key][:n] {
@@ -113,7 +113,7 @@ func (w *waiting) removeFirst(key thread, n int) {
 }
 
 // takeOne removes a message of a thread.
-func (w *waiting) takeOne(key thread, at int) {
+func (w *waitingRecords) takeOne(key thread, at int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.bytes -= len(w.queued[key][at].Bytes)
@@ -124,7 +124,7 @@ func (w *waiting) takeOne(key thread, at int) {
 }
 
 // connEnds says that a connection ends, or begins anew: what comes on one that ends does not wait for room.
-func (w *waiting) connEnds(conn string, ends bool) {
+func (w *waitingRecords) connEnds(conn string, ends bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if ends {
@@ -136,7 +136,7 @@ func (w *waiting) connEnds(conn string, ends bool) {
 }
 
 // stopWaiting ends all waiting for room.
-func (w *waiting) stopWaiting() {
+func (w *waitingRecords) stopWaiting() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.closed = true
@@ -144,7 +144,7 @@ func (w *waiting) stopWaiting() {
 }
 
 // waitingConns returns the connections of which something waits, sorted.
-func (w *waiting) waitingConns() []string {
+func (w *waitingRecords) waitingConns() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	names := map[string]bool{}
@@ -155,7 +155,7 @@ func (w *waiting) waitingConns() []string {
 }
 
 // waitingThreads returns the threads of openings and requests of which something waits.
-func (w *waiting) waitingThreads() []thread {
+func (w *waitingRecords) waitingThreads() []thread {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var out []thread
@@ -168,7 +168,7 @@ func (w *waiting) waitingThreads() []thread {
 }
 
 // drainConn removes and returns all that waits of a connection, in the order in which it came.
-func (w *waiting) drainConn(conn string) []message {
+func (w *waitingRecords) drainConn(conn string) []message {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var all []message
@@ -268,12 +268,12 @@ func (g *unpairedNotes) noteBetween(i, iEnd, j, jEnd int, tail bool) {
 
 // isMoved reports whether A has sent a message of this sort at an earlier place of the thread, where B has not.
 func (g *unpairedNotes) isMoved(one message) bool {
-	return slices.ContainsFunc(g.onlyA, func(i int) bool { return g.a[i].sort == one.sort })
+	return slices.ContainsFunc(g.onlyA, func(i int) bool { return g.a[i].messageSort == one.messageSort })
 }
 
 // movedBack is moved for a message of A.
 func (g *unpairedNotes) movedBack(one message) bool {
-	return slices.ContainsFunc(g.onlyB, func(j int) bool { return g.b[j].sort == one.sort })
+	return slices.ContainsFunc(g.onlyB, func(j int) bool { return g.b[j].messageSort == one.messageSort })
 }
 
 // openA reports whether a message of A is in no pair, and came before the harness did something else than on the other
@@ -341,7 +341,7 @@ func (g *unpairedNotes) mergeReordered() {
 	for n, i := range g.onlyA {
 		for k, j := range g.onlyB {
 			x, y := g.atA[n], g.atB[k]
-			if x >= len(all) || y >= len(all) || gone[x] || gone[y] || g.a[i].sort != g.b[j].sort {
+			if x >= len(all) || y >= len(all) || gone[x] || gone[y] || g.a[i].messageSort != g.b[j].messageSort {
 				continue
 			}
 			all[x].Kind, all[x].B, all[x].AtB = Order, g.m.b.wireMessage(g.b, j), g.b[j].N
@@ -353,12 +353,12 @@ func (g *unpairedNotes) mergeReordered() {
 	g.m.found.Deviations = slices.DeleteFunc(all, func(d Deviation) bool { return d.Kind == "" })
 }
 
-// relayed finds what a target passes on from one connection to another: in which order it does, when several
+// relayedMessages finds what a target passes on from one connection to another: in which order it does, when several
 // connections send at once, is no property of the target.
-type relayed map[string]map[string]bool // what the harness has sent → on which connections
+type relayedMessages map[string]map[string]bool // what the harness has sent → on which connections
 
-func (t *tape) noteSent() relayed {
-	out := relayed{}
+func (t *recordedMessages) noteSent() relayedMessages {
+	out := relayedMessages{}
 	for _, act := range t.acts {
 		if !act.json || act.name == "" {
 			continue
@@ -373,7 +373,7 @@ func (t *tape) noteSent() relayed {
 }
 
 // hasMessage reports whether a message of the target is one that the harness has sent on another connection.
-func (r relayed) hasMessage(m message) bool {
+func (r relayedMessages) hasMessage(m message) bool {
 	if !m.json || m.name == "" {
 		return false
 	}
@@ -382,7 +382,7 @@ func (r relayed) hasMessage(m message) bool {
 }
 
 // matchRelayed pairs messages that both sides have passed on, wherever they came among the others.
-func (r relayed) matchRelayed(g *unpairedNotes, ofB relayed) {
+func (r relayedMessages) matchRelayed(g *unpairedNotes, ofB relayedMessages) {
 	alike := func(two [2]int) bool { return wjson.Equal(g.a[two[0]].value, g.b[two[1]].value) }
 	candidates, free := unpairedIndices(g.pairs, len(g.a), 0), unpairedIndices(g.pairs, len(g.b), 1)
 	for _, two := range g.pairs {

@@ -64,12 +64,12 @@ type player struct {
 	side   side
 	rules  rules
 	ids    *ids
-	came   *waiting
+	came   *waitingRecords
 	batch  []message
 	size   int // bytes of batch
 	began  time.Time
 	silent map[string]time.Duration // recorded connection → when its last record was made
-	lately map[thread]sort          // what was recorded last in a thread, if its number depends on a model
+	lately map[thread]messageSort   // what was recorded last in a thread, if its number depends on a model
 	at     time.Duration            // when the record was made that was read last
 	some   bool                     // something of the batch has come
 	tired  bool                     // nothing has come for a long time
@@ -80,7 +80,7 @@ type player struct {
 // playRecording plays a recording. The errors are those of the recording and of act, and the context's cause.
 func (p *player) playRecording(ctx context.Context, in *recording.ClientView) error {
 	p.in = &lookahead{in: in}
-	p.silent, p.lately = map[string]time.Duration{}, map[thread]sort{}
+	p.silent, p.lately = map[string]time.Duration{}, map[thread]messageSort{}
 	began := false
 	for {
 		r, err := p.in.nextUntaken()
@@ -268,7 +268,7 @@ type Options struct {
 	// Serve only: Within counts only while no client is connected, since a person may think for any time.
 	Thinks bool
 
-	// Against only:
+	// PlayClient only:
 	URL          string         // base URL of the server, http or https
 	Header       http.Header    // sent with every request
 	TLS          *tls.Config    // nil: Go's defaults

@@ -10,7 +10,7 @@ import (
 )
 
 // Sort is what a message is taken for: only those of the same sort are compared.
-type sort struct {
+type messageSort struct {
 	kind transcript.Kind
 	name string // type of the message
 }
@@ -18,7 +18,7 @@ type sort struct {
 // message is a record with what is known of its content.
 type message struct {
 	transcript.Record
-	sort
+	messageSort
 	value any  // its content, decoded; nil if it is not JSON
 	json  bool // it is JSON
 	rule  *messages.Message
@@ -35,9 +35,9 @@ type rules struct {
 func (r rules) decodeRecord(one transcript.Record) message { return r.readFrom(one, r.from) }
 
 func (r rules) readFrom(one transcript.Record, from messages.Side) message {
-	m := message{Record: one, sort: sort{kind: one.Kind}, set: r.set}
+	m := message{Record: one, messageSort: messageSort{kind: one.Kind}, set: r.set}
 	if one.Kind == transcript.Request && len(one.Bytes) == 0 && strings.HasPrefix(one.Label, "GET ") {
-		m.sort.kind = transcript.Open // it may be answered by a stream without asking for one
+		m.messageSort.kind = transcript.Open // it may be answered by a stream without asking for one
 	}
 	if len(one.Bytes) == 0 || one.Type == "binary" {
 		return m

@@ -52,7 +52,7 @@ type server struct {
 // recording, and of the address; the context's cause.
 func Serve(ctx context.Context, in *recording.Reader, o Options) (Result, error) {
 	s := newServer(o)
-	web, err := listen(s, o.Addr)
+	web, err := listenWeb(s, o.Addr)
 	if err != nil {
 		return Result{}, err
 	}

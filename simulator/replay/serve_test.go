@@ -72,7 +72,7 @@ func against(t *testing.T, text, url string, o Options) (p outcome) {
 	t.Helper()
 	o.URL = url
 	o.Differs = func(d Difference) { p.said = append(p.said, d.String()) }
-	p.result, p.err = Against(t.Context(), reader(t, text), o)
+	p.result, p.err = PlayClient(t.Context(), reader(t, text), o)
 	return p
 }
 

@@ -89,7 +89,7 @@ func TestShortIDs(t *testing.T) {
 			}
 		}
 		o.URL = counting(t, c.from, c.letters)
-		result, err := Against(t.Context(), reader(t, counted(c.conn, c.session)), o)
+		result, err := PlayClient(t.Context(), reader(t, counted(c.conn, c.session)), o)
 		if err != nil || result.Differences != len(c.want) {
 			t.Errorf("%s: %+v %v", c.reason, result, err)
 		}

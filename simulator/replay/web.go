@@ -39,32 +39,33 @@ type web struct {
 	cancel context.CancelFunc
 
 	mu    sync.Mutex
-	asked map[int]chan decision
-	conns map[string]*joined
+	asked map[int]chan requestDecision
+	conns map[string]*joinedClient
 }
 
-// decision answers a request or opening.
-type decision struct {
+// requestDecision answers a request or opening.
+type requestDecision struct {
 	r    transcript.Record
 	body []byte
-	conn *joined // that it opens
-	none bool    // it was not recorded
+	conn *joinedClient // that it opens
+	none bool          // it was not recorded
 }
 
-// joined is a stream or socket that was accepted.
-type joined struct {
+// joinedClient is a stream or socket that was accepted.
+type joinedClient struct {
 	name  string        // as recorded
 	ready chan struct{} // closed once it is open, or the client has gone before; send is nil then
 	send  func(ctx context.Context, r transcript.Record, body []byte) error
 	end   func(status int, reason string, broken bool)
 }
 
-func listen(s *server, addr string) (*web, error) {
+func listenWeb(s *server, addr string) (*web, error) {
 	tcp, err := net.Listen("tcp", cmp.Or(addr, "127.0.0.1:0"))
 	if err != nil {
 		return nil, err
 	}
-	w := &web{s: s, url: "http://" + tcp.Addr().String(), asked: map[int]chan decision{}, conns: map[string]*joined{}}
+	w := &web{s: s, url: "http://" + tcp.Addr().String(), asked: map[int]chan requestDecision{},
+		conns: map[string]*joinedClient{}}
 	w.live, w.cancel = context.WithCancel(context.Background())
 	w.http = &http.Server{Handler: w, ReadHeaderTimeout: time.Minute, MaxHeaderBytes: 64 << 10}
 	w.work.Go(func() { _ = w.http.Serve(tcp) })
@@ -82,16 +83,16 @@ func (w *web) close() {
 }
 
 func (w *web) decide(asked int, conn string, r transcript.Record, body []byte) {
-	d := decision{r: r, body: body}
+	d := requestDecision{r: r, body: body}
 	if r.Kind == transcript.Open {
-		d.conn = &joined{name: conn, ready: make(chan struct{})}
+		d.conn = &joinedClient{name: conn, ready: make(chan struct{})}
 	}
 	w.giveEvent(asked, d)
 }
 
-func (w *web) refuse(asked int) { w.giveEvent(asked, decision{none: true}) }
+func (w *web) refuse(asked int) { w.giveEvent(asked, requestDecision{none: true}) }
 
-func (w *web) giveEvent(asked int, d decision) {
+func (w *web) giveEvent(asked int, d requestDecision) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if to := w.asked[asked]; to != nil {
@@ -104,7 +105,7 @@ func (w *web) giveEvent(asked int, d decision) {
 }
 
 // findConn returns a connection once it is open; nil if it is not.
-func (w *web) findConn(ctx context.Context, conn string) (*joined, error) {
+func (w *web) findConn(ctx context.Context, conn string) (*joinedClient, error) {
 	w.mu.Lock()
 	c := w.conns[conn]
 	w.mu.Unlock()
@@ -145,7 +146,7 @@ func (w *web) open() bool {
 }
 
 // forgetConn forgets a connection.
-func (w *web) forgetConn(c *joined) {
+func (w *web) forgetConn(c *joinedClient) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.conns[c.name] == c {
@@ -171,7 +172,7 @@ func (w *web) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	if socket {
 		one.Label += " (upgrade)"
 	}
-	answer := make(chan decision, 1)
+	answer := make(chan requestDecision, 1)
 	if !w.hasRoom() {
 		http.Error(to, "too many requests wait for an answer", http.StatusServiceUnavailable)
 		return
@@ -227,7 +228,7 @@ func answerPreflight(to http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-func (w *web) answerRequest(to http.ResponseWriter, r *http.Request, d decision) {
+func (w *web) answerRequest(to http.ResponseWriter, r *http.Request, d requestDecision) {
 	switch {
 	case d.none:
 		http.Error(to, "the recording has no such request", http.StatusNotImplemented)
@@ -285,7 +286,7 @@ func (e *events) endStream(_ int, _ string, broken bool) {
 }
 
 // serveStream serves an event stream until either side ends it.
-func (w *web) serveStream(to http.ResponseWriter, r *http.Request, d decision) {
+func (w *web) serveStream(to http.ResponseWriter, r *http.Request, d requestDecision) {
 	e := &events{next: make(chan event), quit: make(chan bool, 1), gone: make(chan struct{})}
 	c := d.conn
 	c.send, c.end = e.sendEvent, e.endStream
@@ -339,7 +340,7 @@ func eventBlock(r transcript.Record, data []byte) []byte {
 }
 
 // serveSocket serves a WebSocket until either side ends it.
-func (w *web) serveSocket(to http.ResponseWriter, r *http.Request, c *joined) {
+func (w *web) serveSocket(to http.ResponseWriter, r *http.Request, c *joinedClient) {
 	s, err := websocket.Accept(to, r, &websocket.AcceptOptions{Subprotocols: wire.Offered(r.Header),
 		InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled})
 	if err != nil {
@@ -370,7 +371,7 @@ func (w *web) serveSocket(to http.ResponseWriter, r *http.Request, c *joined) {
 }
 
 // readSocket takes what comes on a socket.
-func (w *web) readSocket(s *websocket.Conn, c *joined) {
+func (w *web) readSocket(s *websocket.Conn, c *joinedClient) {
 	defer w.forgetConn(c)
 	defer s.CloseNow()
 	defer context.AfterFunc(w.live, func() { c.end(1000, "", false) })()

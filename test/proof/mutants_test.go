@@ -41,7 +41,7 @@ func proves(t *testing.T, protocol, role string) {
 	all := suitetest.Mutants(protocol, role)
 	mutants := all
 	if !tier.All() {
-		mutants = runner.Cover(all)
+		mutants = runner.CoverClauses(all)
 	}
 	atOnce := 16
 	if protocol == "agent-client" {

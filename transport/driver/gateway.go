@@ -97,8 +97,8 @@ func (g *Gateway) Reserve() time.Duration {
 	return at.Sub(now)
 }
 
-// Wait waits for a reserved delay, and has a remark recorded if it is noticeable. It extends the limits of ctx.
-func Wait(ctx context.Context, delay time.Duration, party string, sink Sink) error {
+// AwaitDelay waits for a reserved delay, and has a remark recorded if it is noticeable. It extends the limits of ctx.
+func AwaitDelay(ctx context.Context, delay time.Duration, party string, sink Sink) error {
 	if delay <= 0 {
 		return nil
 	}
@@ -115,9 +115,9 @@ type Attempt struct {
 	Alone func() bool // reports whether it may be sent again, and keeps later ones from being sent; nil: it may
 }
 
-// Again reports whether a request is to be sent again because a gateway has answered it, and waits before. It extends
-// the limits of ctx.
-func (g *Gateway) Again(ctx context.Context, resp *http.Response, a Attempt, party string, sink Sink) bool {
+// WaitAndRetry reports whether a request is to be sent again because a gateway has answered it, and waits before. It
+// extends the limits of ctx.
+func (g *Gateway) WaitAndRetry(ctx context.Context, resp *http.Response, a Attempt, party string, sink Sink) bool {
 	delay, ok := g.delayAfterRefusal(resp, a)
 	if !ok || a.Alone != nil && !a.Alone() {
 		return false

@@ -46,7 +46,7 @@ func TestAgain(t *testing.T) {
 				ctx, cancel := deadline.WithLimit(t.Context(), time.Second)
 				defer cancel()
 				log, began := transcript.New(nil), time.Now()
-				again := g.Again(ctx, row.resp, row.a, "A", log.Append)
+				again := g.WaitAndRetry(ctx, row.resp, row.a, "A", log.Append)
 				if again != (row.delay > 0) || time.Since(began) != row.delay || ctx.Err() != nil {
 					t.Errorf("again %v after %v, %v", again, time.Since(began), ctx.Err())
 				}
@@ -67,7 +67,7 @@ func TestPace(t *testing.T) {
 				t.Fatalf("a request waits for %v", d)
 			}
 		}
-		g.Again(t.Context(), refusal(429, "1"), Attempt{Try: 1}, "A", transcript.New(nil).Append)
+		g.WaitAndRetry(t.Context(), refusal(429, "1"), Attempt{Try: 1}, "A", transcript.New(nil).Append)
 		var last time.Duration
 		for range 30 {
 			last = g.Reserve()

@@ -21,7 +21,7 @@ var parties = []string{"host", "relay", "agent"}
 var texts = []string{".yaml", ".md"}
 
 // Digest returns "sha256:<hex>" of the code of a protocol that judges targets of a role, and of these, below the root
-// of the module: comments, tests and catalogues do not count, of which the latter are in runner.Proved.
+// of the module: comments, tests and catalogues do not count, of which the latter are in runner.ProofDigest.
 func Digest(root fs.FS, protocol, role string) (string, error) {
 	folder := strings.ReplaceAll(protocol, "-", "")
 	h := sha256.New()

@@ -1,7 +1,7 @@
 // Package spread spreads a load over several processes, on this machine or on others, which speak through NATS. A
-// coordinator divides the load into tasks, one for each worker, and merges what they report (load.Crew, load.Desk); a
-// worker carries out one task (load.Worker). Without a server of the user's own the coordinator starts one within its
-// process, on loopback.
+// coordinator divides the load into tasks, one for each worker, and merges what they report (load.Crew,
+// load.Collector); a worker carries out one task (load.Worker). Without a server of the user's own the coordinator
+// starts one within its process, on loopback.
 //
 // Every message of a worker is a request, which the coordinator answers. A worker that the coordinator does not hear
 // for Silence, or whose process ends, is lost: what it had reported counts, and the result says what is missing. A
@@ -138,8 +138,8 @@ func (c *Crew) Close() {
 // Size implements load.Crew.
 func (c *Crew) Size() int { return c.o.Workers }
 
-// Carry implements load.Crew.
-func (c *Crew) Carry(ctx context.Context, tasks []load.Task, d *load.Desk) error {
+// RunTasks implements load.Crew.
+func (c *Crew) RunTasks(ctx context.Context, tasks []load.Task, d *load.Collector) error {
 	g := newGang(c, tasks, d)
 	if c.isAnswered() {
 		return usagef("--name %s: another load of this name is under way on this server (give it another name)", c.o.Name)
@@ -168,7 +168,7 @@ func (c *Crew) isAnswered() bool {
 }
 
 // gatherWorkers starts workers and waits until all have joined.
-func (g *gang) gatherWorkers(ctx context.Context) error {
+func (g *workerGroup) gatherWorkers(ctx context.Context) error {
 	o := g.c.o
 	if o.Remote > 0 {
 		g.printJoinURL()
@@ -203,7 +203,7 @@ func (g *gang) gatherWorkers(ctx context.Context) error {
 }
 
 // printJoinURL says where workers join.
-func (g *gang) printJoinURL() {
+func (g *workerGroup) printJoinURL() {
 	line := "parley-load worker --nats " + printed(g.c.o.URL)
 	if g.c.o.Name != "load" {
 		line += " --name " + g.c.o.Name
@@ -212,10 +212,10 @@ func (g *gang) printJoinURL() {
 }
 
 // assignTasks gives each worker its task. The first that cannot carry it out ends the load.
-func (g *gang) assignTasks(ctx context.Context) error {
+func (g *workerGroup) assignTasks(ctx context.Context) error {
 	errs := make(chan error, len(g.joinedWorkers()))
 	for i, m := range g.joinedWorkers() {
-		g.d.Introduce(i, m.pid, m.host)
+		g.d.SetProcess(i, m.pid, m.host)
 		go func() { errs <- g.handTask(ctx, m, g.tasks[i]) }()
 	}
 	var all []error
@@ -231,7 +231,7 @@ func (g *gang) assignTasks(ctx context.Context) error {
 }
 
 // handTask gives a worker its task, and waits until it says that it can carry it out.
-func (g *gang) handTask(ctx context.Context, m *member, t load.Task) error {
+func (g *workerGroup) handTask(ctx context.Context, m *member, t load.Task) error {
 	b, err := encodeMessage(order{Do: doTask, Task: &t})
 	if err != nil {
 		return err

@@ -14,11 +14,11 @@ import (
 // ending is how long workers may take to end early, with what they have to judge.
 const ending = time.Minute
 
-// gang are the workers of one load, as the coordinator sees them. It is safe for concurrent use.
-type gang struct {
+// workerGroup are the workers of one load, as the coordinator sees them. It is safe for concurrent use.
+type workerGroup struct {
 	c        *Crew
 	tasks    []load.Task
-	d        *load.Desk
+	d        *load.Collector
 	children []*child
 	subs     []*nats.Subscription
 	work     sync.WaitGroup // goroutines that wait for children
@@ -53,12 +53,12 @@ func (m *member) workerName() string {
 	return fmt.Sprintf("worker %d (process %d)", m.n+1, m.pid)
 }
 
-func newGang(c *Crew, tasks []load.Task, d *load.Desk) *gang {
-	return &gang{c: c, tasks: tasks, d: d, changed: make(chan struct{}, 1)}
+func newGang(c *Crew, tasks []load.Task, d *load.Collector) *workerGroup {
+	return &workerGroup{c: c, tasks: tasks, d: d, changed: make(chan struct{}, 1)}
 }
 
 // signalChange says that something has changed.
-func (g *gang) signalChange() {
+func (g *workerGroup) signalChange() {
 	select {
 	case g.changed <- struct{}{}:
 	default:
@@ -66,7 +66,7 @@ func (g *gang) signalChange() {
 }
 
 // subscribeWorkers subscribes to what workers say.
-func (g *gang) subscribeWorkers() error {
+func (g *workerGroup) subscribeWorkers() error {
 	for what, handle := range map[string]func(m *nats.Msg){
 		joining: g.joinWorker, report: g.handleMessage(g.handleReport),
 		show: g.handleMessage(g.handleShown), claim: g.handleMessage(g.handleClaim),
@@ -85,7 +85,7 @@ func (g *gang) subscribeWorkers() error {
 }
 
 // leaveLoad ends what the load has begun here.
-func (g *gang) leaveLoad() {
+func (g *workerGroup) leaveLoad() {
 	g.handling.Lock()
 	g.closed = true
 	g.handling.Unlock()
@@ -99,7 +99,7 @@ func (g *gang) leaveLoad() {
 }
 
 // joinWorker takes a worker.
-func (g *gang) joinWorker(m *nats.Msg) {
+func (g *workerGroup) joinWorker(m *nats.Msg) {
 	var h hello
 	if err := decodeMessage(m.Data, &h); err != nil {
 		replyTo(m, answer{Error: err.Error()})
@@ -108,7 +108,7 @@ func (g *gang) joinWorker(m *nats.Msg) {
 	replyTo(m, g.addWorker(h))
 }
 
-func (g *gang) addWorker(h hello) answer {
+func (g *workerGroup) addWorker(h hello) answer {
 	o := g.c.o
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -145,21 +145,21 @@ func (g *gang) addWorker(h hello) answer {
 }
 
 // countJoined returns how many workers have joined, and why the load cannot begin.
-func (g *gang) countJoined() (n int, failed string) {
+func (g *workerGroup) countJoined() (n int, failed string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return len(g.all), g.failed
 }
 
 // joinedWorkers returns the workers that have joined.
-func (g *gang) joinedWorkers() []*member {
+func (g *workerGroup) joinedWorkers() []*member {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.all
 }
 
 // handleMessage handles a message of a worker by f, and answers it.
-func (g *gang) handleMessage(f func(m *member, what message) answer) func(*nats.Msg) {
+func (g *workerGroup) handleMessage(f func(m *member, what message) answer) func(*nats.Msg) {
 	return func(raw *nats.Msg) {
 		var what message
 		if err := decodeMessage(raw.Data, &what); err != nil {
@@ -184,28 +184,28 @@ func (g *gang) handleMessage(f func(m *member, what message) answer) func(*nats.
 	}
 }
 
-func (g *gang) handleReport(m *member, what message) answer {
+func (g *workerGroup) handleReport(m *member, what message) answer {
 	if what.Report == nil {
 		return answer{Error: "no report"}
 	}
-	return said(g.d.Report(m.n, *what.Report))
+	return answerWith(g.d.Report(m.n, *what.Report))
 }
 
-func (g *gang) handleShown(_ *member, what message) answer {
+func (g *workerGroup) handleShown(_ *member, what message) answer {
 	if what.Shown == nil {
 		return answer{Error: "nothing shown"}
 	}
-	return said(g.d.Show(*what.Shown))
+	return answerWith(g.d.Show(*what.Shown))
 }
 
-func (g *gang) handleClaim(_ *member, what message) answer {
+func (g *workerGroup) handleClaim(_ *member, what message) answer {
 	if what.Claim == nil {
 		return answer{Error: "no claim"}
 	}
 	return answer{No: !g.d.Claim(*what.Claim)}
 }
 
-func (g *gang) hasOpened(m *member, what message) answer {
+func (g *workerGroup) hasOpened(m *member, what message) answer {
 	a := g.handleReport(m, what)
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -215,7 +215,7 @@ func (g *gang) hasOpened(m *member, what message) answer {
 }
 
 // hasEnded takes the last report of a worker, which is lost nevertheless if it says that its part is not complete.
-func (g *gang) hasEnded(m *member, what message) answer {
+func (g *workerGroup) hasEnded(m *member, what message) answer {
 	var a answer
 	switch {
 	case what.Report == nil:
@@ -224,7 +224,7 @@ func (g *gang) hasEnded(m *member, what message) answer {
 		a = g.handleReport(m, what)
 		g.loseWorker(m, what.Why)
 	default:
-		a = said(g.d.Ended(m.n, *what.Report))
+		a = answerWith(g.d.Ended(m.n, *what.Report))
 		if a.Error != "" {
 			g.loseWorker(m, a.Error)
 		}
@@ -236,7 +236,7 @@ func (g *gang) hasEnded(m *member, what message) answer {
 	return a
 }
 
-func said(err error) answer {
+func answerWith(err error) answer {
 	if err != nil {
 		return answer{Error: err.Error()}
 	}
@@ -244,7 +244,7 @@ func said(err error) answer {
 }
 
 // loseWorker says that a worker is lost.
-func (g *gang) loseWorker(m *member, why string) {
+func (g *workerGroup) loseWorker(m *member, why string) {
 	g.mu.Lock()
 	over := m.over
 	m.over = true
@@ -256,7 +256,7 @@ func (g *gang) loseWorker(m *member, why string) {
 }
 
 // watchWorker waits for the end of a worker that was started here.
-func (g *gang) watchWorker(c *child) {
+func (g *workerGroup) watchWorker(c *child) {
 	how := c.awaitEnd()
 	g.mu.Lock()
 	var of *member
@@ -274,7 +274,7 @@ func (g *gang) watchWorker(c *child) {
 }
 
 // orderAll says something to all workers.
-func (g *gang) orderAll(o order) {
+func (g *workerGroup) orderAll(o order) {
 	b, err := encodeMessage(o)
 	if err != nil {
 		return
@@ -285,7 +285,7 @@ func (g *gang) orderAll(o order) {
 }
 
 // followLoad follows the load until all workers have ended or are lost. Once ctx ends, they are told to end early.
-func (g *gang) followLoad(ctx context.Context) {
+func (g *workerGroup) followLoad(ctx context.Context) {
 	g.mu.Lock()
 	for _, m := range g.all {
 		m.heard = time.Now()
@@ -319,7 +319,7 @@ func (g *gang) followLoad(ctx context.Context) {
 }
 
 // countOpened returns whether all workers that are left have opened their sessions, and how many are left.
-func (g *gang) countOpened() (open bool, left int) {
+func (g *workerGroup) countOpened() (open bool, left int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	open = true
@@ -333,7 +333,7 @@ func (g *gang) countOpened() (open bool, left int) {
 }
 
 // dropSilent gives up workers that were not heard for too long.
-func (g *gang) dropSilent() {
+func (g *workerGroup) dropSilent() {
 	for _, m := range g.joinedWorkers() {
 		g.mu.Lock()
 		since := time.Since(m.heard)
@@ -346,7 +346,7 @@ func (g *gang) dropSilent() {
 }
 
 // killWorker ends the process of a worker that was started here.
-func (g *gang) killWorker(m *member) {
+func (g *workerGroup) killWorker(m *member) {
 	for _, c := range g.children {
 		if c.n == m.local {
 			c.killProcess()

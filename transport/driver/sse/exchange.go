@@ -93,7 +93,7 @@ func (x *exchange) waitForTurn() error {
 		case <-x.c.live.Done():
 		}
 	}
-	return driver.Wait(x.c.live, x.delay, x.c.o.Party, x.c.sink)
+	return driver.AwaitDelay(x.c.live, x.delay, x.c.o.Party, x.c.sink)
 }
 
 // sendRequest sends the request, again if a gateway refuses it and no later one has been sent.
@@ -104,7 +104,7 @@ func (x *exchange) sendRequest() (*http.Response, error) {
 	c := x.c
 	a := driver.Attempt{Safe: x.req.Method == http.MethodGet || x.req.Method == http.MethodHead, Alone: x.isLatest}
 	resp, err := c.sendOnceMore(x.traceRequest())
-	for a.Try = 1; err == nil && c.d.gateway.Again(c.live, resp, a, c.o.Party, c.sink); a.Try++ {
+	for a.Try = 1; err == nil && c.d.gateway.WaitAndRetry(c.live, resp, a, c.o.Party, c.sink); a.Try++ {
 		resp.Body.Close()
 		again := x.req.Clone(x.req.Context())
 		if again.Body, err = x.req.GetBody(); err != nil {

@@ -138,11 +138,11 @@ func (c *conn) openStream(ctx context.Context, req *http.Request) (*http.Respons
 	}))
 	stop := context.AfterFunc(ctx, c.cancel)
 	for try := 1; ; try++ {
-		if err := driver.Wait(ctx, c.d.gateway.Reserve(), c.o.Party, c.sink); err != nil {
+		if err := driver.AwaitDelay(ctx, c.d.gateway.Reserve(), c.o.Party, c.sink); err != nil {
 			return nil, err
 		}
 		resp, err := c.doWithCookies(c.d.client, req)
-		if err == nil && c.d.gateway.Again(ctx, resp, driver.Attempt{Try: try, Safe: true}, c.o.Party, c.sink) {
+		if err == nil && c.d.gateway.WaitAndRetry(ctx, resp, driver.Attempt{Try: try, Safe: true}, c.o.Party, c.sink) {
 			resp.Body.Close()
 			continue
 		}

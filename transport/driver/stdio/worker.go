@@ -146,7 +146,7 @@ func (w *worker) recordFarewell(exited bool) {
 
 // lastWords returns the line of the process's stderr that says most, as the end of a sentence.
 func (w *worker) lastWords() string {
-	if line := cut.TroubleLine(w.proc.Stderr(), 1, 0); line != "" {
+	if line := cut.ErrorLine(w.proc.Stderr(), 1, 0); line != "" {
 		return ": " + line
 	}
 	return ""

@@ -116,7 +116,7 @@ func (d *Driver) dialRetrying(ctx context.Context, at, host string, o driver.Ope
 	}
 	for try := 1; ; try++ {
 		tap := newTap(o.Party, max, sink)
-		if err := driver.Wait(ctx, d.gateway.Reserve(), o.Party, sink); err != nil {
+		if err := driver.AwaitDelay(ctx, d.gateway.Reserve(), o.Party, sink); err != nil {
 			return tap, nil, nil, err
 		}
 		s, resp, err := websocket.Dial(httpclient.Bounded(ctx), at, &websocket.DialOptions{
@@ -126,7 +126,7 @@ func (d *Driver) dialRetrying(ctx context.Context, at, host string, o driver.Ope
 			Subprotocols: subprotocols, CompressionMode: websocket.CompressionDisabled, // the tap needs uncompressed frames
 		})
 		if resp == nil || resp.StatusCode == 0 ||
-			!d.gateway.Again(ctx, resp, driver.Attempt{Try: try, Safe: true}, o.Party, sink) {
+			!d.gateway.WaitAndRetry(ctx, resp, driver.Attempt{Try: try, Safe: true}, o.Party, sink) {
 			return tap, s, resp, err
 		}
 	}
