@@ -107,7 +107,7 @@ vet: govet ## gofmt, go vet (also for other systems), staticcheck by staticcheck
 mutants: ## the kill matrix: what proves that each clause bites
 	@$(GO) run ./cmd/parley mutants
 
-generate: ## write what is derived from the code anew, where it is out of date: references, documents, kill matrices (up to ten minutes)
+generate: ## write what is derived from the code anew, where it is out of date: references, documents, kill matrices, pictures (up to ten minutes)
 	@$(GO) run ./internal/generate
 
 kill-matrix: ## of this, the kill matrices that certificates refer to, of each role that has changed

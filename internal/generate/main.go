@@ -1,6 +1,6 @@
 // Command generate writes what is derived from the code anew, each only where its test says that it is out of date:
-// references, schemas, documents, golden files, which steps judge which clause, the kill matrices and the signatures
-// of mutants. Without arguments it writes all but the signatures, which take an hour.
+// references, schemas, documents, golden files, which steps judge which clause, the kill matrices, the pictures of the
+// documents and the signatures of mutants. Without arguments it writes all but the signatures, which take an hour.
 //
 //	go run ./internal/generate              # make generate
 //	go run ./internal/generate kills        # one of them
@@ -36,6 +36,7 @@ var parts = []part{
 	{name: "golden", writes: "reports/testdata", pkg: "./reports", test: ""},
 	{name: "judges", writes: "features/*/judges.yaml", pkg: ".", test: "TestFeatures"},
 	{name: "kills", writes: killsFile, write: writeKills},
+	{name: "pictures", writes: "docs/images", pkg: "./test/pages", test: "TestPictures"},
 	{name: "signatures", writes: "reports/diagnosis/signatures.json.gz", write: writeSignatures, asked: true},
 }
 

@@ -1,4 +1,5 @@
-// Package pages_test reads the pages that reports and certificates are in a browser, as people do.
+// Package pages_test reads the pages that reports and certificates are in a browser, as people do, and takes the
+// pictures of the documents.
 package pages_test
 
 import (
@@ -31,7 +32,7 @@ type visitor struct {
 }
 
 // start starts a browser, which ends with the test.
-func start(t *testing.T) *visitor {
+func start(t *testing.T, more ...chromedp.ExecAllocatorOption) *visitor {
 	t.Helper()
 	tier.Page(t)
 	command, err := browser.Find("")
@@ -42,8 +43,8 @@ func start(t *testing.T) *visitor {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(command), chromedp.NoSandbox)...)
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), append(append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(command), chromedp.NoSandbox), more...)...)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
@@ -98,7 +99,7 @@ func (v *visitor) wait(expression string) {
 	defer cancel()
 	if err := chromedp.Do(ctx, chromedp.Poll[chromedp.Void](expression,
 		chromedp.WithPollingInterval(20*time.Millisecond))); err != nil {
-		v.t.Fatalf("%s: %v", expression, err)
+		v.t.Fatalf("%s: %v; the page says %s", expression, err, v.value("document.body.innerText"))
 	}
 }
 

@@ -1,4 +1,4 @@
-// Package sources has the digest of the code that a kill matrix is of.
+// Package sources has the digests of what derived files are of: the code of a kill matrix, the files of a picture.
 package sources
 
 import (
@@ -39,6 +39,27 @@ func Digest(root fs.FS, protocol, role string) (string, error) {
 		})
 		if err != nil {
 			return "", err
+		}
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// Files returns "sha256:<hex>" of the files below root that match a pattern of path.Match; comments in Go do not count.
+// A pattern that matches no file is an error.
+func Files(root fs.FS, patterns ...string) (string, error) {
+	h := sha256.New()
+	for _, pattern := range patterns {
+		names, err := fs.Glob(root, pattern)
+		if err != nil {
+			return "", err
+		}
+		if len(names) == 0 {
+			return "", fmt.Errorf("%s: %w", pattern, fs.ErrNotExist)
+		}
+		for _, name := range names {
+			if err := hashFile(h, root, name); err != nil {
+				return "", err
+			}
 		}
 	}
 	return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil

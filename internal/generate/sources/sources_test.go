@@ -51,3 +51,26 @@ func TestDigest(t *testing.T) {
 		t.Error("no folder of the protocol is no error")
 	}
 }
+
+// TestFiles: what matches a pattern counts, but for comments in Go; a pattern that matches nothing is an error.
+func TestFiles(t *testing.T) {
+	of := func(style, code string) string {
+		t.Helper()
+		sum, err := Files(fstest.MapFS{"page/style.css": {Data: []byte(style)}, "code.go": {Data: []byte(code)},
+			"other.go": {Data: []byte(style)}}, "page/*", "code.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sum
+	}
+	before := of("a {}", "package a\n")
+	if of("b {}", "package a\n") == before || of("a {}", "package b\n") == before {
+		t.Error("a change does not count")
+	}
+	if of("a {}", "// Package a is commented.\npackage a\n") != before {
+		t.Error("a comment counts")
+	}
+	if _, err := Files(fstest.MapFS{}, "page/*"); err == nil {
+		t.Error("a pattern without files is no error")
+	}
+}
