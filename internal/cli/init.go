@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
+	"parley/internal/jsonform"
 	"parley/internal/words"
 	"parley/runner"
 	"parley/steps"
@@ -383,10 +384,5 @@ func writeProfileSchema(args []string, w io.Writer) error {
 	if len(args) > 0 {
 		return usagef("init: --schema probes nothing, found %q (leave it out)", args[0])
 	}
-	text, err := json.Marshal(suite.Kinds().Schema(), json.Deterministic(true), jsontext.WithIndent(" "))
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(text, '\n'))
-	return err
+	return jsonform.WriteLine(w, suite.Kinds().Schema(), json.Deterministic(true), jsontext.WithIndent(" "))
 }

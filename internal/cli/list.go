@@ -8,12 +8,12 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
 	"parley/features/verdict"
 	"parley/internal/cut"
+	"parley/internal/jsonform"
 	"parley/internal/words"
 	"parley/runner"
 	"parley/steps"
@@ -158,11 +158,7 @@ func listScenarios(books []*book) []listedScenario {
 }
 
 func (s *streams) writeJSON(v any) error {
-	if err := json.MarshalWrite(s.Out, v, jsontext.WithIndent("  ")); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintln(s.Out)
-	return err
+	return jsonform.WriteLine(s.Out, v, jsontext.WithIndent("  "))
 }
 
 func (s *streams) clauseTable(rows []listedClause) error {

@@ -1,7 +1,6 @@
 package differential
 
 import (
-	"bytes"
 	_ "embed"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"parley/internal/cut"
+	"parley/internal/jsonform"
 	"parley/internal/words"
 	"parley/transport/transcript"
 )
@@ -25,15 +25,12 @@ func Schema() []byte { return slices.Clone(schema) }
 // WriteJSON writes r as differential.json: indented, keys in the order of Report. Bytes that are not UTF-8 are
 // replaced.
 func WriteJSON(w io.Writer, r *Report) error {
-	var b bytes.Buffer
-	err := json.MarshalWrite(&b, r, json.Deterministic(true), jsontext.WithIndent("  "), jsontext.AllowInvalidUTF8(true),
+	err := jsonform.WriteLine(w, r, json.Deterministic(true), jsontext.WithIndent("  "), jsontext.AllowInvalidUTF8(true),
 		json.FormatNilSliceAsNull(false), json.FormatNilMapAsNull(false))
 	if err != nil {
 		return fmt.Errorf("write differential.json: %w", err)
 	}
-	b.WriteByte('\n')
-	_, err = w.Write(b.Bytes())
-	return err
+	return nil
 }
 
 // Bounds of what is shown.

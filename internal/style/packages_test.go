@@ -158,6 +158,24 @@ func TestSmallProgram(t *testing.T) {
 	}
 }
 
+// TestOneJSON checks that JSON is read and written with one library: encoding/json takes a name in any case, and the
+// last of two members, where verdicts depend on that. Whoever needs its type of numbers finds it in jsonform.
+func TestOneJSON(t *testing.T) {
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "../../...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var importing []string
+	for line := range strings.Lines(string(out)) {
+		if paths := strings.Fields(line); slices.Contains(paths[1:], "encoding/json") {
+			importing = append(importing, paths[0])
+		}
+	}
+	if want := []string{"parley/internal/jsonform"}; !slices.Equal(importing, want) {
+		t.Errorf("encoding/json is imported by %q, want %q alone: docs/architecture.md says why", importing, want)
+	}
+}
+
 // imports returns the imports between rooms, by id.
 func imports(list string) map[string]map[string]bool {
 	all := map[string]map[string]bool{}

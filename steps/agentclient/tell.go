@@ -1,11 +1,13 @@
 package agentclient
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+
+	"parley/internal/jsonform"
 	texts "parley/protocol/agentclient"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
@@ -131,7 +133,7 @@ func (t *tale) act(r transcript.Record) ([]string, bool) {
 		var m struct {
 			Text string `json:"text"`
 		}
-		_ = json.Unmarshal(r.Bytes, &m)
+		_ = json.Unmarshal(r.Bytes, &m, jsonform.Lenient)
 		t.typed = m.Text
 		return nil, true
 	case r.Label == "the user sends it" && t.typed != "":
@@ -202,7 +204,7 @@ func (t *tale) said(r transcript.Record) ([]string, bool) {
 			body = append(body, text...)
 		}
 	}
-	if json.Unmarshal(body, &e) != nil {
+	if json.Unmarshal(body, &e, jsonform.Lenient) != nil {
 		return nil, len(body) == 0 // a comment, or the reconnection time
 	}
 	switch e.Type {

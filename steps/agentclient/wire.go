@@ -2,13 +2,15 @@ package agentclient
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+
+	"parley/internal/jsonform"
 	vocab "parley/protocol/agentselect"
 	selectwire "parley/steps/agentselect/binding"
 	"parley/target"
@@ -95,13 +97,11 @@ func (w wire) listed(v any) any {
 
 // encode returns JSON without HTML escaping.
 func encode(v any) []byte {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	b, err := json.Marshal(v, jsonform.Unescaped)
+	if err != nil {
 		panic("agentclient: a message of the scenario cannot be encoded: " + err.Error())
 	}
-	return bytes.TrimRight(buf.Bytes(), "\n")
+	return b
 }
 
 // The kinds of a page's requests, as Event.Type of their records. The vocabulary names the messages.
@@ -122,7 +122,7 @@ func (w wire) decode(r *transcript.Record) {
 	switch {
 	case r.Kind == transcript.Snapshot:
 		var l snapshot.Page
-		if json.Unmarshal(r.Bytes, &l) == nil {
+		if json.Unmarshal(r.Bytes, &l, jsonform.Lenient) == nil {
 			r.Event = &transcript.Event{Type: seen, Data: &l}
 		}
 	case r.Kind == transcript.Request, r.Kind == transcript.Ask:

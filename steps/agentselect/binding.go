@@ -3,14 +3,16 @@
 package agentselect
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"parley/internal/jsonform"
 	vocab "parley/protocol/agentselect"
 	"parley/steps/agentselect/binding"
 	"parley/target"
@@ -36,7 +38,7 @@ func newCodec(p *target.Profile, base, driverName string) *codec {
 }
 
 // raw is JSON text that is sent unchanged.
-type raw = json.RawMessage
+type raw = jsontext.Value
 
 // fields are the fields of a client message under the names of the default binding.
 type fields map[string]any
@@ -137,15 +139,7 @@ func (b *codec) endpoint(kind string) binding.Endpoint {
 	return b.wire.SSE.Message
 }
 
-func encode(v any) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimRight(buf.Bytes(), "\n"), nil
-}
+func encode(v any) ([]byte, error) { return json.Marshal(v, jsonform.Unescaped) }
 
 // decode fills a record's Event: the message in the protocol's terms, under the names of the default binding.
 func (b *codec) decode(r *transcript.Record) {

@@ -2,7 +2,6 @@ package agentselect
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,9 +9,12 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/go-json-experiment/json"
+
 	"parley/features/verdict"
 	"parley/internal/deadline"
 	"parley/internal/jsondiff"
+	"parley/internal/jsonform"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/steps/agentselect/binding"
@@ -130,7 +132,7 @@ func (s *suite) switchesLong(ctx context.Context, c *client, n int) error {
 // switchesWith sends a switch with the members of a JSON object, unchanged.
 func (s *suite) switchesWith(ctx context.Context, c *client, object string) error {
 	var members map[string]raw
-	if err := json.Unmarshal([]byte(object), &members); err != nil {
+	if err := json.Unmarshal([]byte(object), &members, jsonform.Lenient); err != nil {
 		return fmt.Errorf("the fields of this step are not a JSON object: %w", err)
 	}
 	f := fields{}

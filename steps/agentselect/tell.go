@@ -1,13 +1,16 @@
 package agentselect
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"parley/internal/jsonform"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/transport/transcript"
@@ -47,11 +50,11 @@ type toldClient struct {
 
 // message has the members that are read from messages in either direction.
 type message struct {
-	Type           string          `json:"type"`
-	AgentID        json.RawMessage `json:"agentId"`
-	SessionID      string          `json:"sessionId"`
-	InitialAgentID json.RawMessage `json:"initialAgentId"`
-	Content        string          `json:"content"`
+	Type           string         `json:"type"`
+	AgentID        jsontext.Value `json:"agentId"`
+	SessionID      string         `json:"sessionId"`
+	InitialAgentID jsontext.Value `json:"initialAgentId"`
+	Content        string         `json:"content"`
 	Session        struct {
 		ID string `json:"id"`
 	} `json:"session"`
@@ -124,7 +127,7 @@ func (t *tale) received(c *toldClient, r transcript.Record) (lines []string) {
 		return nil
 	}
 	var m message
-	_ = json.Unmarshal(r.Bytes, &m) // invalid JSON has no members
+	_ = json.Unmarshal(r.Bytes, &m, jsonform.Lenient) // invalid JSON has no members
 	switch m.Type {
 	case vocab.AgentListEvent:
 		t.latest = map[string]bool{}
@@ -175,7 +178,7 @@ func (t *tale) sent(c *toldClient, r transcript.Record) ([]string, bool) {
 		return []string{who + " deletes its session"}, true
 	}
 	var m message
-	if json.Unmarshal(r.Bytes, &m) != nil {
+	if json.Unmarshal(r.Bytes, &m, jsonform.Lenient) != nil {
 		return t.body(c, r)
 	}
 	if m.Type == "" {
@@ -202,7 +205,7 @@ func kindOf(r transcript.Record) string {
 func (t *tale) does(c *toldClient, m message, r transcript.Record) (lines []string, known bool) {
 	who := "client " + c.name
 	var id string
-	_ = json.Unmarshal(m.AgentID, &id)
+	_ = json.Unmarshal(m.AgentID, &id, jsonform.Lenient)
 	if m.Type == vocab.SwitchAgentType && strings.HasPrefix(id, "fence-") {
 		return t.absent(c), true
 	}

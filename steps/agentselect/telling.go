@@ -1,10 +1,13 @@
 package agentselect
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"parley/internal/jsonform"
 	vocab "parley/protocol/agentselect"
 	"parley/transport/transcript"
 )
@@ -19,7 +22,7 @@ func (t *tale) creates(c *toldClient, m message) ([]string, bool) {
 	does := who + " creates a session"
 	if m.InitialAgentID != nil {
 		var id string
-		if json.Unmarshal(m.InitialAgentID, &id) != nil || !t.latest[id] || !quotable.MatchString(id) {
+		if json.Unmarshal(m.InitialAgentID, &id, jsonform.Lenient) != nil || !t.latest[id] || !quotable.MatchString(id) {
 			return nil, false
 		}
 		c.agent = fmt.Sprintf("%q", id)
@@ -119,8 +122,8 @@ func (t *tale) switching(c *toldClient, m message, id string, body []byte) (does
 // named returns the step that sends a switch, with the session that it names.
 func (t *tale) named(c *toldClient, m message, id string, plain bool, body []byte) string {
 	who := "client " + c.name
-	var all map[string]json.RawMessage
-	_ = json.Unmarshal(body, &all)
+	var all map[string]jsontext.Value
+	_ = json.Unmarshal(body, &all, jsonform.Lenient)
 	for _, known := range []string{vocab.Type, vocab.AgentID, vocab.SessionID, vocab.ConnectionID} {
 		delete(all, known)
 	}
@@ -135,7 +138,7 @@ func (t *tale) named(c *toldClient, m message, id string, plain bool, body []byt
 		if m.AgentID != nil {
 			all[vocab.AgentID] = m.AgentID
 		}
-		fields, err := json.Marshal(all)
+		fields, err := json.Marshal(all, jsonform.Escaped)
 		if err != nil {
 			return ""
 		}
@@ -214,10 +217,10 @@ func (t *tale) body(c *toldClient, r transcript.Record) ([]string, bool) {
 			return nil, false
 		}
 	}
-	var m map[string]json.RawMessage
-	if json.Unmarshal(r.Bytes, &m) == nil && m[vocab.ConnectionID] != nil {
+	var m map[string]jsontext.Value
+	if json.Unmarshal(r.Bytes, &m, jsonform.Lenient) == nil && m[vocab.ConnectionID] != nil {
 		delete(m, vocab.ConnectionID) // that of the recorded connection
-		kind, err := json.Marshal(m)
+		kind, err := json.Marshal(m, jsonform.Escaped)
 		if err != nil {
 			return nil, false
 		}

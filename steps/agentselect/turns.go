@@ -2,11 +2,13 @@ package agentselect
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
+	"parley/internal/jsonform"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/target"
@@ -205,7 +207,7 @@ func toolCall(t *target.Tool) (string, error) {
 	if args == nil {
 		args = map[string]any{}
 	}
-	b, err := json.Marshal(args)
+	b, err := json.Marshal(args, jsonform.Escaped)
 	if err != nil {
 		return "", fmt.Errorf("arguments of tool %s: %w", t.Name, err)
 	}

@@ -2,12 +2,14 @@ package externalagent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+
 	"parley/internal/deadline"
+	"parley/internal/jsonform"
 	"parley/steps"
 	"parley/target"
 	"parley/transport/driver"
@@ -134,7 +136,7 @@ func (s *suite) fails(p *hostPage, key, why string) error {
 
 // acts performs an act of a person, which the page must handle within the limit of an event.
 func (s *suite) acts(ctx context.Context, p *hostPage, key, label string, what object) error {
-	body, err := json.Marshal(what)
+	body, err := json.Marshal(what, jsonform.Escaped)
 	if err != nil {
 		return fmt.Errorf("encode an act: %w", err)
 	}
@@ -232,7 +234,7 @@ func lookOf(r *transcript.Record, page string) *snapshot.Page {
 		return nil
 	}
 	look := &snapshot.Page{}
-	if json.Unmarshal(r.Bytes, look) != nil {
+	if json.Unmarshal(r.Bytes, look, jsonform.Lenient) != nil {
 		return nil
 	}
 	return look

@@ -1,13 +1,16 @@
 package externalagent
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"parley/internal/jsonform"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/transport/transcript"
@@ -38,17 +41,17 @@ type toldAgent struct {
 
 // spoken has the members that are read from messages.
 type spoken struct {
-	V       string          `json:"v"`
-	ID      json.RawMessage `json:"id"`
-	ReplyTo string          `json:"replyTo"`
-	Type    string          `json:"type"`
+	V       string         `json:"v"`
+	ID      jsontext.Value `json:"id"`
+	ReplyTo string         `json:"replyTo"`
+	Type    string         `json:"type"`
 	Payload struct {
-		Role      string          `json:"role"`
-		SessionID string          `json:"sessionId"`
-		ToolName  string          `json:"toolName"`
-		Params    json.RawMessage `json:"params"`
-		Code      string          `json:"code"`
-		OK        *bool           `json:"ok"`
+		Role      string         `json:"role"`
+		SessionID string         `json:"sessionId"`
+		ToolName  string         `json:"toolName"`
+		Params    jsontext.Value `json:"params"`
+		Code      string         `json:"code"`
+		OK        *bool          `json:"ok"`
 	} `json:"payload"`
 }
 
@@ -98,7 +101,7 @@ func (t *tale) take(r transcript.Record) ([]string, bool) {
 		return append(lines, "agent "+a.name+" connects", "agent "+a.name+" is connected"), true
 	}
 	var m spoken
-	if json.Unmarshal(r.Bytes, &m) != nil || m.V != vocab.Version || len(m.ID) == 0 || m.ID[0] != '"' {
+	if json.Unmarshal(r.Bytes, &m, jsonform.Lenient) != nil || m.V != vocab.Version || len(m.ID) == 0 || m.ID[0] != '"' {
 		return lines, false
 	}
 	more, known := t.sent(a, m)
@@ -136,7 +139,7 @@ func (a *toldAgent) received(r transcript.Record) []string {
 		return nil
 	}
 	var m spoken
-	_ = json.Unmarshal(r.Bytes, &m) // invalid JSON has no members
+	_ = json.Unmarshal(r.Bytes, &m, jsonform.Lenient) // invalid JSON has no members
 	if a.asked != "" && m.ReplyTo == a.asked {
 		a.asked = ""
 		switch {
@@ -173,7 +176,7 @@ func (t *tale) sent(a *toldAgent, m spoken) ([]string, bool) {
 	case m.Type == vocab.SnapshotGet && a.active:
 		return []string{who + " asks for a snapshot", who + " gets a snapshot"}, true
 	case m.Type == vocab.SnapshotGet && !t.relay && !a.had:
-		_ = json.Unmarshal(m.ID, &a.asked) // the source does not say how it is answered
+		_ = json.Unmarshal(m.ID, &a.asked, jsonform.Lenient) // the source does not say how it is answered
 		return []string{who + " asks for a snapshot"}, true
 	case m.Type == vocab.ToolCall && a.active:
 		return t.calls(a, m)
@@ -257,9 +260,9 @@ func (t *toldHost) take(r transcript.Record) ([]string, bool) {
 		return nil, true
 	}
 	var m spoken
-	err := json.Unmarshal(r.Bytes, &m)
+	err := json.Unmarshal(r.Bytes, &m, jsonform.Lenient)
 	var id string
-	_ = json.Unmarshal(m.ID, &id)
+	_ = json.Unmarshal(m.ID, &id, jsonform.Lenient)
 	switch {
 	case r.Dir == transcript.Received:
 		if m.Type == vocab.ToolCall {

@@ -3,13 +3,14 @@
 package sessionchat
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+
+	"parley/internal/jsonform"
 	vocab "parley/protocol/sessionchat"
 	"parley/steps/sessionchat/binding"
 	"parley/target"
@@ -64,13 +65,11 @@ func (b *codec) message(kind string, f fields) (driver.Message, error) {
 	if _, there := at.Type.Get(body); kind != "" && !there {
 		return driver.Message{}, fmt.Errorf("message %s: its type stands within another field", kind)
 	}
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(body); err != nil {
+	text, err := json.Marshal(body, jsonform.Unescaped)
+	if err != nil {
 		return driver.Message{}, fmt.Errorf("encode %s: %w", kind, err)
 	}
-	return driver.Message{Label: kind, Body: bytes.TrimRight(buf.Bytes(), "\n")}, nil
+	return driver.Message{Label: kind, Body: text}, nil
 }
 
 // decode fills a record's Event with the message under the names of the vocabulary, all at its top. Its Type is "" if

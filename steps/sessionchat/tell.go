@@ -1,13 +1,16 @@
 package sessionchat
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"parley/internal/jsonform"
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
 	"parley/transport/transcript"
@@ -134,7 +137,7 @@ func (t *tale) received(c *toldClient, r transcript.Record) (lines []string) {
 		Kind  string `json:"message_type"`
 		Agent string `json:"agent_id"`
 	}
-	_ = json.Unmarshal(r.Bytes, &m) // invalid JSON has no members
+	_ = json.Unmarshal(r.Bytes, &m, jsonform.Lenient) // invalid JSON has no members
 	if ss := t.sessions[m.Agent]; ss != nil && ss.held && m.Kind == vocab.ResultMessage {
 		ss.held = false
 		if ss.extra {
@@ -165,14 +168,14 @@ func (t *tale) session(id string) *toldSession {
 
 func (t *tale) sent(c *toldClient, r transcript.Record) (lines []string, known bool) {
 	var m struct {
-		Type    string          `json:"type"`
-		Agent   string          `json:"agent_id"`
-		Content string          `json:"content"`
-		Options json.RawMessage `json:"options"`
-		Model   json.RawMessage `json:"model"`
+		Type    string         `json:"type"`
+		Agent   string         `json:"agent_id"`
+		Content string         `json:"content"`
+		Options jsontext.Value `json:"options"`
+		Model   jsontext.Value `json:"model"`
 	}
 	who := "client " + c.name
-	if json.Unmarshal(r.Bytes, &m) != nil {
+	if json.Unmarshal(r.Bytes, &m, jsonform.Lenient) != nil {
 		return nil, false
 	}
 	if m.Type == vocab.ChatType && fences.MatchString(m.Agent) {

@@ -1,7 +1,6 @@
 package passive
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode"
@@ -173,7 +172,7 @@ func (p *page) distorted(s string) bool {
 }
 
 func isNumber(v any) bool {
-	_, is := v.(json.Number)
+	_, is := v.(wjson.Number)
 	return is
 }
 

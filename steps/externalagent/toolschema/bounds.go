@@ -1,7 +1,6 @@
 package toolschema
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -93,7 +92,7 @@ func (m *reading) value(v any, words bool) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			if n, ok := x.(json.Number); ok && words && slices.Contains(lengths, k) {
+			if n, ok := x.(wjson.Number); ok && words && slices.Contains(lengths, k) {
 				x = short(n)
 			}
 			out[k] = x
@@ -109,7 +108,7 @@ func (m *reading) value(v any, words bool) (any, error) {
 			out[i] = x
 		}
 		return out, nil
-	case json.Number:
+	case wjson.Number:
 		d, err := parse(v, maxDigits)
 		if err != nil {
 			return nil, err
@@ -122,16 +121,16 @@ func (m *reading) value(v any, words bool) (any, error) {
 }
 
 // short limits a length to an int: no text, list or object is longer.
-func short(n json.Number) json.Number {
+func short(n wjson.Number) wjson.Number {
 	const most = 1 << 31
 	if r, ok := number(n); ok && r.IsInt() && (!r.Num().IsInt64() || r.Num().Int64() > most) && r.Sign() > 0 {
-		return json.Number(strconv.FormatInt(most, 10))
+		return wjson.Number(strconv.FormatInt(most, 10))
 	}
 	return n
 }
 
 // parse parses a number with at most the given number of digits.
-func parse(n json.Number, most int) (wjson.Decimal, error) {
+func parse(n wjson.Number, most int) (wjson.Decimal, error) {
 	d, _, ok := wjson.DecimalOf(n)
 	switch {
 	case !ok:
@@ -143,7 +142,7 @@ func parse(n json.Number, most int) (wjson.Decimal, error) {
 }
 
 // near returns a literal of a number that can be calculated with: short, and not too far away from 1.
-func near(d wjson.Decimal, literal json.Number) json.Number {
+func near(d wjson.Decimal, literal wjson.Number) wjson.Number {
 	if d.Digits == "" {
 		return "0"
 	}
@@ -155,7 +154,7 @@ func near(d wjson.Decimal, literal json.Number) json.Number {
 	if d.Negative {
 		sign = "-"
 	}
-	return json.Number(sign + d.Digits + "e" + strconv.FormatInt(exponent, 10))
+	return wjson.Number(sign + d.Digits + "e" + strconv.FormatInt(exponent, 10))
 }
 
 // within copies params, with numbers that can be calculated with.
@@ -181,7 +180,7 @@ func within(v any) (any, error) {
 			out[i] = x
 		}
 		return out, nil
-	case json.Number:
+	case wjson.Number:
 		d, err := parse(v, far)
 		if err != nil {
 			return nil, fmt.Errorf("params are %w: %w", ErrNotUnderstood, err)

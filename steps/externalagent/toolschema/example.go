@@ -1,7 +1,6 @@
 package toolschema
 
 import (
-	"encoding/json"
 	"math/big"
 	"slices"
 
@@ -131,7 +130,7 @@ func kind(s object) string {
 
 // number parses a number that can be calculated with.
 func number(v any) (*big.Rat, bool) {
-	n, ok := v.(json.Number)
+	n, ok := v.(wjson.Number)
 	if !ok || len(n) > maxDigits {
 		return nil, false
 	}
@@ -217,7 +216,7 @@ func numeral(s object) (v any, sure bool) {
 			return literal(n), l.low != nil
 		}
 	}
-	return json.Number("1"), false
+	return wjson.Number("1"), false
 }
 
 func ceiling(n *big.Rat) *big.Rat {
@@ -229,7 +228,7 @@ func ceiling(n *big.Rat) *big.Rat {
 }
 
 // literal writes a number as a decimal. All numbers made here have a finite one.
-func literal(n *big.Rat) json.Number {
+func literal(n *big.Rat) wjson.Number {
 	digits, _ := n.FloatPrec()
-	return json.Number(n.FloatString(digits))
+	return wjson.Number(n.FloatString(digits))
 }

@@ -1,7 +1,6 @@
 package toolschema
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"regexp/syntax"
@@ -337,7 +336,7 @@ func (o *oddities) numeric(at string, out object, name string, x any) {
 			x = n
 		}
 	}
-	n, ok := x.(json.Number)
+	n, ok := x.(wjson.Number)
 	if !ok {
 		o.leave(at, "%s is not a number, and is ignored", short80(x))
 		return

@@ -46,7 +46,6 @@ package toolschema
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -328,13 +327,13 @@ func otherValues(s object, usual any) (out []any) {
 	}
 	for _, step := range []int64{1, -1} {
 		if next := new(big.Rat).Add(n, big.NewRat(step, 1)); next.IsInt() {
-			add(json.Number(next.Num().String()))
+			add(wjson.Number(next.Num().String()))
 		}
 	}
 	limits := limitsOf(s)
 	for _, bound := range []*big.Rat{limits.high, limits.low} {
 		if bound != nil && bound.IsInt() {
-			add(json.Number(bound.Num().String()))
+			add(wjson.Number(bound.Num().String()))
 		}
 	}
 	return out

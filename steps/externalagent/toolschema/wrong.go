@@ -1,7 +1,6 @@
 package toolschema
 
 import (
-	"encoding/json"
 	"maps"
 	"math/big"
 	"slices"
@@ -112,14 +111,14 @@ func (d *deriving) param(how, name string, s object, others []any) {
 		}
 	case "below the minimum":
 		if low, ok := number(s["minimum"]); ok {
-			d.add(name, json.Number(new(big.Rat).Sub(low, one).FloatString(0)))
+			d.add(name, wjson.Number(new(big.Rat).Sub(low, one).FloatString(0)))
 		}
 		if low, ok := number(s["exclusiveMinimum"]); ok {
 			d.add(name, literal(low))
 		}
 	case "above the maximum":
 		if high, ok := number(s["maximum"]); ok {
-			d.add(name, json.Number(new(big.Rat).Add(high, one).FloatString(0)))
+			d.add(name, wjson.Number(new(big.Rat).Add(high, one).FloatString(0)))
 		}
 		if high, ok := number(s["exclusiveMaximum"]); ok {
 			d.add(name, literal(high))
@@ -128,7 +127,7 @@ func (d *deriving) param(how, name string, s object, others []any) {
 		d.negative(name, s)
 	case "fractional":
 		if k := kinds(s); slices.Contains(k, "integer") && !slices.Contains(k, "number") {
-			d.add(name, json.Number("1.5"))
+			d.add(name, wjson.Number("1.5"))
 		}
 	}
 }
@@ -137,13 +136,13 @@ func (d *deriving) param(how, name string, s object, others []any) {
 func (d *deriving) otherKinds(name string, s object) []any {
 	right := d.right[name]
 	var out []any
-	for _, v := range []any{object{"a": json.Number("1")}, []any{"a"}, "a text", json.Number("7"), true} {
+	for _, v := range []any{object{"a": wjson.Number("1")}, []any{"a"}, "a text", wjson.Number("7"), true} {
 		if !sameKind(v, right, kinds(s)...) {
 			out = append(out, v)
 		}
 	}
 	if d.isNumber(name, s) {
-		n, ok := right.(json.Number)
+		n, ok := right.(wjson.Number)
 		if !ok {
 			n = "1"
 		}
@@ -156,7 +155,7 @@ func (d *deriving) otherKinds(name string, s object) []any {
 }
 
 func (d *deriving) isNumber(name string, s object) bool {
-	_, ok := d.right[name].(json.Number)
+	_, ok := d.right[name].(wjson.Number)
 	return ok || slices.Contains(kinds(s), "integer") || slices.Contains(kinds(s), "number")
 }
 
@@ -167,7 +166,7 @@ func (d *deriving) negative(name string, s object) {
 		return
 	}
 	params := maps.Clone(d.right)
-	params[name] = json.Number("-1")
+	params[name] = wjson.Number("-1")
 	d.take(name, params, d.tool.Name == "setQuantity" && d.isQuantity(name) && !announcesNegative(s))
 }
 
@@ -202,8 +201,8 @@ func sameKind(v, right any, kinds ...string) bool {
 	case string:
 		_, same := right.(string)
 		return same || has("string")
-	case json.Number:
-		_, same := right.(json.Number)
+	case wjson.Number:
+		_, same := right.(wjson.Number)
 		return same || has("integer", "number")
 	case bool:
 		_, same := right.(bool)

@@ -1,7 +1,6 @@
 package mutants
 
 import (
-	stdjson "encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	legacy "github.com/go-json-experiment/json/v1"
 
 	proto "parley/protocol/externalagent"
 	"parley/reference-server/externalagent/spoil"
@@ -47,10 +47,10 @@ func reencoding(f func(v any) any) fault {
 	return func(o *options) {
 		o.Policy.Pass = func(_, _ party, _ *envelope, data []byte) []byte {
 			var v any
-			if stdjson.Unmarshal(data, &v) != nil {
+			if legacy.Unmarshal(data, &v) != nil {
 				return data
 			}
-			out, err := stdjson.Marshal(f(v))
+			out, err := legacy.Marshal(f(v))
 			if err != nil {
 				return data
 			}
