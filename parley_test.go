@@ -113,7 +113,7 @@ func TestFeatures(t *testing.T) {
 		}
 		t.Run(suitetest.Name(o.Profile), func(t *testing.T) {
 			if o.Godog.Format == "" { // a format prints during the run
-				suitetest.WorksOn(t, o.Profile.Protocol)
+				suitetest.AwaitTurnOn(t, o.Profile.Protocol)
 			}
 			res, err := runner.Run(context.Background(), o)
 			var usage *runner.UsageError

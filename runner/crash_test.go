@@ -56,7 +56,7 @@ func TestBlame(t *testing.T) {
 			r := &run{ledger: ledger}
 			res := steps.Result{Outcome: row.outcome, Clauses: row.clauses,
 				Records: []transcript.Record{{N: 1, Dir: transcript.Sent}, {N: 2, Dir: transcript.Received}}}
-			r.blame(&res, end)
+			r.blameClause(&res, end)
 			var got []verdict.Outcome
 			for _, c := range res.Clauses {
 				got = append(got, c.Outcome)

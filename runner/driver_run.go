@@ -148,7 +148,7 @@ func (r *run) beginScenario(ctx context.Context, d *driverRun, sc *godog.Scenari
 }
 
 // awaitMemory blocks until the target and the memory of this process have room for the scenario.
-func (r *run) awaitMemory(ctx context.Context, d *driverRun, sc *godog.Scenario, pl Planned) (room, error) {
+func (r *run) awaitMemory(ctx context.Context, d *driverRun, sc *godog.Scenario, pl Planned) (capacityShare, error) {
 	out, err := d.awaitRoom(ctx, r.protocol, sc, pl)
 	if err != nil {
 		return out, err
@@ -163,15 +163,16 @@ func (r *run) awaitMemory(ctx context.Context, d *driverRun, sc *godog.Scenario,
 	return out, nil
 }
 
-// room is a scenario's share of the target's capacity.
-type room struct {
+// capacityShare is a scenario's share of the target's capacity.
+type capacityShare struct {
 	slot, turns steps.Lender // nil: not lendable
 	leave       func()
 }
 
 // awaitRoom blocks until the target has room for the scenario.
-func (d *driverRun) awaitRoom(ctx context.Context, p steps.Protocol, sc *godog.Scenario, pl Planned) (room, error) {
-	r := room{leave: func() {}}
+func (d *driverRun) awaitRoom(ctx context.Context, p steps.Protocol, sc *godog.Scenario, pl Planned) (capacityShare,
+	error) {
+	r := capacityShare{leave: func() {}}
 	if pl.Stage != rest {
 		return r, nil
 	}
@@ -351,8 +352,8 @@ func (r *run) storeResult(d *driverRun, pl Planned, res steps.Result) {
 	r.publishResult(d, pl, r.prepareResult(d, pl, res))
 }
 
-// summary is a result as the run stores it, without its records.
-type summary struct {
+// storedResult is a result as the run stores it, without its records.
+type storedResult struct {
 	scenario reports.Scenario
 	judged   []verdict.Judgement
 	course   []string // see steps.Comparer
@@ -362,12 +363,12 @@ type summary struct {
 }
 
 // prepareResult sums up a result and lets its records go.
-func (r *run) prepareResult(d *driverRun, pl Planned, res steps.Result) summary {
+func (r *run) prepareResult(d *driverRun, pl Planned, res steps.Result) storedResult {
 	defer res.Release()
 	if r.o.Finished != nil {
 		r.o.Finished(pl, res.Records)
 	}
-	out := summary{scenario: r.scenarioReport(d, pl, res), judged: judgementsOver(d.name, pl.ID, res),
+	out := storedResult{scenario: r.scenarioReport(d, pl, res), judged: judgementsOver(d.name, pl.ID, res),
 		outcome: res.Outcome,
 		reason:  res.Reason}
 	if comparer, ok := r.protocol.(steps.Comparer); ok && !slices.Contains(pl.Tags, cutTag) { // where it is cut is a race
@@ -377,7 +378,7 @@ func (r *run) prepareResult(d *driverRun, pl Planned, res steps.Result) summary 
 }
 
 // publishResult stores a prepared result and reports it to the observer.
-func (r *run) publishResult(d *driverRun, pl Planned, res summary) {
+func (r *run) publishResult(d *driverRun, pl Planned, res storedResult) {
 	r.mu.Lock()
 	r.results[d.name][pl.ID] = res.scenario
 	r.judged = append(r.judged, res.judged...)

@@ -16,11 +16,11 @@ func TestSeenInEmptyMessages(t *testing.T) {
 		Dir: transcript.Received, Kind: transcript.Comment, Label: "incomplete", Bytes: []byte("dat"),
 	}
 	const want = " opens, but nothing of p came; it sends empty messages"
-	if got := seenIn([]transcript.Record{opened, empty, part}).instead("p"); got != want {
+	if got := seenIn([]transcript.Record{opened, empty, part}).describeInstead("p"); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	const alone = ` opens, but nothing of p came; it sends "dat"`
-	if got := seenIn([]transcript.Record{opened, part}).instead("p"); got != alone {
+	if got := seenIn([]transcript.Record{opened, part}).describeInstead("p"); got != alone {
 		t.Errorf("%q, want %q", got, alone)
 	}
 }

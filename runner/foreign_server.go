@@ -46,10 +46,10 @@ func Recognise(ctx context.Context, ps *steps.Protocols, p *target.Profile, base
 	}
 	place := ownPlace(rec, p)
 	place.Say = nil
-	t := visit(ctx, protocol, p, base, place, nil, p.Limits.Open.Duration)
+	t := visitPlace(ctx, protocol, p, base, place, nil, p.Limits.Open.Duration)
 	defer t.Release()
-	if s := seenIn(t.All()); s.decisive() {
-		return &ForeignError{explain(ctx, ps, protocol, p, base, place.Driver, t.All())}
+	if s := seenIn(t.All()); s.isDecisive() {
+		return &ForeignError{explainAnswer(ctx, ps, protocol, p, base, place.Driver, t.All())}
 	}
 	return nil
 }
@@ -63,9 +63,9 @@ func Explain(ctx context.Context, ps *steps.Protocols, p *target.Profile, base s
 	}
 	rec := protocol.(steps.Recognisable)
 	place := ownPlace(rec, p)
-	t := visit(ctx, protocol, p, base, place, rec, lookTime)
+	t := visitPlace(ctx, protocol, p, base, place, rec, lookTime)
 	defer t.Release()
-	return &ForeignError{explain(ctx, ps, protocol, p, base, place.Driver, t.All())}
+	return &ForeignError{explainAnswer(ctx, ps, protocol, p, base, place.Driver, t.All())}
 }
 
 // ownPlace returns the place where a profile has its target.
@@ -77,9 +77,9 @@ func ownPlace(rec steps.Recognisable, p *target.Profile) steps.Place {
 	return place
 }
 
-// visit opens a place, sends its messages, and listens until a message of the protocol arrives, the connection ends,
-// or the time is up. With a nil protocol it only opens the connection.
-func visit(ctx context.Context, protocol steps.Protocol, p *target.Profile, base string, place steps.Place,
+// visitPlace opens a place, sends its messages, and listens until a message of the protocol arrives, the connection
+// ends, or the time is up. With a nil protocol it only opens the connection.
+func visitPlace(ctx context.Context, protocol steps.Protocol, p *target.Profile, base string, place steps.Place,
 	rec steps.Recognisable, limit time.Duration) *transcript.Transcript {
 	ctx, cancel := deadline.WithLimit(ctx, limit)
 	defer cancel()
@@ -114,8 +114,8 @@ func visit(ctx context.Context, protocol steps.Protocol, p *target.Profile, base
 	return t
 }
 
-// seen is what a server did when it was probed.
-type seen struct {
+// serverBehaviour is what a server did when it was probed.
+type serverBehaviour struct {
 	asked  string // "GET /events"
 	status int    // of its answer; 0 without one
 	media  string // of its answer
@@ -127,8 +127,8 @@ type seen struct {
 }
 
 // seenIn extracts what a server did from a transcript.
-func seenIn(records []transcript.Record) seen {
-	var s seen
+func seenIn(records []transcript.Record) serverBehaviour {
+	var s serverBehaviour
 	for _, r := range records {
 		switch {
 		case r.Dir == transcript.Sent && r.Kind == transcript.Open:
@@ -165,31 +165,31 @@ func askedAt(label string) string {
 	return rest
 }
 
-func (s seen) says(words ...string) bool {
+func (s serverBehaviour) saysAny(words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool {
 		return strings.Contains(s.fault, w) ||
 			strings.Contains(s.body, w)
 	})
 }
 
-// decisive reports whether trying other places is pointless: the server requires credentials, expects TLS, or did not
+// isDecisive reports whether trying other places is pointless: the server requires credentials, expects TLS, or did not
 // answer over HTTP.
-func (s seen) decisive() bool {
+func (s serverBehaviour) isDecisive() bool {
 	return s.status == http.StatusUnauthorized || s.status == http.StatusForbidden || s.status == 0 || s.plainToTLS()
 }
 
 // plainToTLS reports whether a TLS server has complained about plain HTTP.
-func (s seen) plainToTLS() bool {
-	return s.says("HTTP request to an HTTPS server", "plain HTTP request was sent to HTTPS port")
+func (s serverBehaviour) plainToTLS() bool {
+	return s.saysAny("HTTP request to an HTTPS server", "plain HTTP request was sent to HTTPS port")
 }
 
 // unasked is the error text of net/http for bytes that arrive before the request was written. If they arrive a moment
 // later, net/http reports a malformed response.
 const unasked = "readLoopPeekFailLocked: %!w(<nil>)"
 
-// explain says in one line what answers instead of a target of the protocol, and what to do.
-func explain(ctx context.Context, ps *steps.Protocols, protocol steps.Protocol, p *target.Profile, base, over string,
-	records []transcript.Record) string {
+// explainAnswer says in one line what answers instead of a target of the protocol, and what to do.
+func explainAnswer(ctx context.Context, ps *steps.Protocols, protocol steps.Protocol, p *target.Profile, base,
+	over string, records []transcript.Record) string {
 	s, name := seenIn(records), steps.Name(protocol)
 	at := "the target at " + unixurl.Shown(base)
 	switch {
@@ -199,34 +199,35 @@ func explain(ctx context.Context, ps *steps.Protocols, protocol steps.Protocol, 
 			mend = "those of -H, or under headers: in the profile, are not accepted"
 		}
 		return fmt.Sprintf("%s wants credentials: %s is answered by HTTP %d (%s)", at, s.asked, s.status, mend)
-	case s.plainToTLS(), s.status == 0 && s.says(`malformed HTTP response "\x15\x03`):
+	case s.plainToTLS(), s.status == 0 && s.saysAny(`malformed HTTP response "\x15\x03`):
 		return fmt.Sprintf("%s speaks TLS (give an https URL)", at)
-	case s.says("server gave HTTP response to HTTPS client", "first record does not look like a TLS handshake"):
+	case s.saysAny("server gave HTTP response to HTTPS client", "first record does not look like a TLS handshake"):
 		return fmt.Sprintf("%s does not speak TLS (give an http URL)", at)
-	case s.status == 0 && s.says("tls: certificate required", "remote error: tls: bad certificate"):
+	case s.status == 0 && s.saysAny("tls: certificate required", "remote error: tls: bad certificate"):
 		return fmt.Sprintf("%s wants a certificate of its clients: %s (give one by --cert and --key, or by tls: in a "+
 			"profile)", at, lastPart(s.fault))
-	case s.status == 0 && s.says("x509:", "certificate"):
+	case s.status == 0 && s.saysAny("x509:", "certificate"):
 		return fmt.Sprintf("%s has a TLS certificate that is not trusted: %s (name the certificate, or that of its "+
 			"authority, by --ca cert.pem, or by tls: in a profile)", at, lastPart(s.fault))
-	case s.status == 0 && s.says("tls:"):
+	case s.status == 0 && s.saysAny("tls:"):
 		return fmt.Sprintf("the TLS handshake with %s failed: %s (check its certificate and its TLS versions)", at,
 			lastPart(s.fault))
-	case s.status == 0 && s.says("within the limit", "deadline exceeded", "Client.Timeout", "timed out"):
+	case s.status == 0 && s.saysAny("within the limit", "deadline exceeded", "Client.Timeout", "timed out"):
 		return fmt.Sprintf("%s accepts connections but sends nothing: %s got no answer (is it the right port? is it still "+
 			"starting?)", at, s.asked)
-	case s.status == 0 && s.says(unasked):
+	case s.status == 0 && s.saysAny(unasked):
 		return fmt.Sprintf("%s is not an HTTP server: it sends data before any request (is it the right port?)", at)
-	case s.status == 0 && s.says("informational responses"):
+	case s.status == 0 && s.saysAny("informational responses"):
 		return fmt.Sprintf("%s never answers: %s gets %s", at, s.asked, lastPart(s.fault))
-	case s.status == 0 && (s.says("malformed") || s.says("transport connection broken") && !s.says("EOF", "reset")):
+	case s.status == 0 && (s.saysAny("malformed") || s.saysAny("transport connection broken") &&
+		!s.saysAny("EOF", "reset")):
 		return fmt.Sprintf("%s is not an HTTP server: %s (is it the right port?)", at, lastPart(s.fault))
 	case s.status == 0:
 		return fmt.Sprintf("%s closes the connection: %s is answered by %s (%s)", at, s.asked,
 			orNothing(lastPart(s.fault)), hangsUp(base))
 	}
-	text := fmt.Sprintf("%s does not speak %s: %s", at, name, s.instead(name))
-	if found := elsewhere(ctx, ps, protocol, p, base); found != "" {
+	text := fmt.Sprintf("%s does not speak %s: %s", at, name, s.describeInstead(name))
+	if found := findElsewhere(ctx, ps, protocol, p, base); found != "" {
 		return text + "; " + found
 	}
 	return fmt.Sprintf("%s; no other protocol was recognised at its usual places either (name the place by %s in "+
@@ -242,10 +243,10 @@ func socketToo(over, base string, protocol steps.Protocol) string {
 	return ", or a URL such as ws" + strings.TrimPrefix(base, "http") + "/path"
 }
 
-// instead says what a server did instead of speaking the protocol.
-func (s seen) instead(protocol string) string {
+// describeInstead says what a server did instead of speaking the protocol.
+func (s serverBehaviour) describeInstead(protocol string) string {
 	switch {
-	case s.opened && s.says("too big", "limited at"):
+	case s.opened && s.saysAny("too big", "limited at"):
 		return fmt.Sprintf("%s opens, but a message is longer than limits.max-event", s.asked)
 	case s.opened && s.said != "":
 		return fmt.Sprintf("%s opens, but nothing of %s came; it sends %s", s.asked, protocol,
@@ -303,9 +304,10 @@ func lastPart(text string) string {
 	return cut.Text(text, 160)
 }
 
-// elsewhere looks for a protocol that the server does speak, at the usual places of each protocol in parallel, and
+// findElsewhere looks for a protocol that the server does speak, at the usual places of each protocol in parallel, and
 // for a web page. It says how to go on; "" if nothing was recognised.
-func elsewhere(ctx context.Context, ps *steps.Protocols, own steps.Protocol, p *target.Profile, base string) string {
+func findElsewhere(ctx context.Context, ps *steps.Protocols, own steps.Protocol, p *target.Profile,
+	base string) string {
 	ctx, cancel := deadline.WithLimit(ctx, lookWhole)
 	defer cancel()
 	type candidate struct {
@@ -332,7 +334,7 @@ func elsewhere(ctx context.Context, ps *steps.Protocols, own steps.Protocol, p *
 	var wg sync.WaitGroup
 	for _, c := range all {
 		wg.Go(func() {
-			t := visit(ctx, own, p, base, c.place, c.rec, lookTime)
+			t := visitPlace(ctx, own, p, base, c.place, c.rec, lookTime)
 			defer t.Release()
 			c.spoke = steps.SpeaksProtocol(c.rec, t.All())
 		})

@@ -61,7 +61,7 @@ func TestSpeaksFirst(t *testing.T) {
 			{N: 1, Dir: transcript.Sent, Kind: transcript.Open, Label: "GET /events"},
 			{N: 2, Dir: transcript.Received, Kind: transcript.Failure, Label: fault.Error()},
 		}
-		got := explain(t.Context(), protocols.All, protocol, &target.Profile{}, "http://h", "sse", records)
+		got := explainAnswer(t.Context(), protocols.All, protocol, &target.Profile{}, "http://h", "sse", records)
 		if !strings.HasPrefix(got, "the target at http://h is not an HTTP server: ") || strings.Contains(got, "%!") {
 			t.Errorf("%s: %s", name, got)
 		}

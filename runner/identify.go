@@ -54,7 +54,7 @@ func Identify(ctx context.Context, ps *steps.Protocols, p *target.Profile, base,
 		return all, ctx.Err()
 	}
 	if l := firstRefusing(looks); l != nil {
-		return all, &ForeignError{explain(ctx, ps, l.protocol, p, base, l.place.Driver, l.seen.All())}
+		return all, &ForeignError{explainAnswer(ctx, ps, l.protocol, p, base, l.place.Driver, l.seen.All())}
 	}
 	for i, s := range all {
 		if _, hears := s.Protocol.(steps.Recognisable); !hears && slices.Contains(s.Protocol.Kind().Drivers, target.Browser) {
@@ -67,8 +67,8 @@ func Identify(ctx context.Context, ps *steps.Protocols, p *target.Profile, base,
 	return all, nil
 }
 
-// look is one place of one protocol, and what was seen there.
-type look struct {
+// visitedPlace is one place of one protocol, and what was seen there.
+type visitedPlace struct {
 	owner    steps.Protocol // of the profile
 	protocol steps.Protocol
 	rec      steps.Recognisable
@@ -78,8 +78,8 @@ type look struct {
 }
 
 // placesToLook lists where the protocols of a suite are looked for.
-func placesToLook(ps *steps.Protocols, owner steps.Protocol, exact string) []*look {
-	var all []*look
+func placesToLook(ps *steps.Protocols, owner steps.Protocol, exact string) []*visitedPlace {
+	var all []*visitedPlace
 	for _, p := range ps.All {
 		rec, ok := p.(steps.Recognisable)
 		if !ok {
@@ -93,7 +93,7 @@ func placesToLook(ps *steps.Protocols, owner steps.Protocol, exact string) []*lo
 				}
 				place.Path = exact
 			}
-			all = append(all, &look{owner: owner, protocol: p, rec: rec, place: place, first: first})
+			all = append(all, &visitedPlace{owner: owner, protocol: p, rec: rec, place: place, first: first})
 			first = false
 		}
 	}
@@ -101,12 +101,12 @@ func placesToLook(ps *steps.Protocols, owner steps.Protocol, exact string) []*lo
 }
 
 // visitPlace visits the place.
-func (l *look) visitPlace(ctx context.Context, p *target.Profile, base string, limit time.Duration) {
-	l.seen = visit(ctx, l.owner, p, base, l.place, l.rec, limit)
+func (l *visitedPlace) visitPlace(ctx context.Context, p *target.Profile, base string, limit time.Duration) {
+	l.seen = visitPlace(ctx, l.owner, p, base, l.place, l.rec, limit)
 }
 
 // lookAt visits places side by side.
-func lookAt(ctx context.Context, looks []*look, p *target.Profile, base string, limit time.Duration) {
+func lookAt(ctx context.Context, looks []*visitedPlace, p *target.Profile, base string, limit time.Duration) {
 	var wg sync.WaitGroup
 	for _, l := range looks {
 		wg.Go(func() { l.visitPlace(ctx, p, base, limit) })
@@ -114,27 +114,27 @@ func lookAt(ctx context.Context, looks []*look, p *target.Profile, base string, 
 	wg.Wait()
 }
 
-func releaseTarget(looks []*look) {
+func releaseTarget(looks []*visitedPlace) {
 	for _, l := range looks {
 		l.seen.Release()
 	}
 }
 
 // noneAnswered reports whether no place has answered, for want of time.
-func noneAnswered(looks []*look) bool {
-	return len(looks) > 0 && !slices.ContainsFunc(looks, func(l *look) bool {
+func noneAnswered(looks []*visitedPlace) bool {
+	return len(looks) > 0 && !slices.ContainsFunc(looks, func(l *visitedPlace) bool {
 		s := seenIn(l.seen.All())
-		return s.status != 0 || !s.says("within the limit", "deadline exceeded", "Client.Timeout", "timed out")
+		return s.status != 0 || !s.saysAny("within the limit", "deadline exceeded", "Client.Timeout", "timed out")
 	})
 }
 
 // firstRefusing returns the first place whose answer tells why no protocol was found: it wants credentials, or TLS; or
 // that of a server none of whose places answers HTTP. Nil if there is none.
-func firstRefusing(looks []*look) *look {
+func firstRefusing(looks []*visitedPlace) *visitedPlace {
 	answered := false
 	for _, l := range looks {
 		s := seenIn(l.seen.All())
-		if s.status != 0 && s.decisive() {
+		if s.status != 0 && s.isDecisive() {
 			return l
 		}
 		answered = answered || s.status != 0
@@ -146,7 +146,7 @@ func firstRefusing(looks []*look) *look {
 }
 
 // suspectedProtocols sums up what was seen, protocol by protocol.
-func suspectedProtocols(ps *steps.Protocols, looks []*look, base string) []Suspect {
+func suspectedProtocols(ps *steps.Protocols, looks []*visitedPlace, base string) []Suspect {
 	var all []Suspect
 	for _, protocol := range ps.All {
 		name := steps.Name(protocol)
@@ -163,9 +163,9 @@ func suspectedProtocols(ps *steps.Protocols, looks []*look, base string) []Suspe
 				s.Speaks, s.Opens, s.Says = true, false, fmt.Sprintf("yes: %s answers as %s does", saw.asked, name)
 				s.URL = l.placeURL(base)
 			case l.first:
-				s.Opens, s.Says = saw.opened, "no: "+saw.briefly(name)
+				s.Opens, s.Says = saw.opened, "no: "+saw.describeBriefly(name)
 				if saw.opened {
-					s.Says = "perhaps: " + saw.briefly(name)
+					s.Says = "perhaps: " + saw.describeBriefly(name)
 				}
 			default:
 				elsewhere = append(elsewhere, l.place.Path)
@@ -180,20 +180,20 @@ func suspectedProtocols(ps *steps.Protocols, looks []*look, base string) []Suspe
 }
 
 // placeURL returns the URL by which a profile reaches the place.
-func (l *look) placeURL(base string) string {
+func (l *visitedPlace) placeURL(base string) string {
 	if l.first || l.place.Driver != ws.Name || l.protocol.Kind().Locate == nil || unixurl.Is(base) {
 		return ""
 	}
 	return "ws" + strings.TrimPrefix(base, "http") + l.place.Path
 }
 
-// briefly says what a server did at a place.
-func (s seen) briefly(protocol string) string {
+// describeBriefly says what a server did at a place.
+func (s serverBehaviour) describeBriefly(protocol string) string {
 	if s.status == 0 {
 		return fmt.Sprintf("%s is answered by %s", s.asked, orNothing(lastPart(s.fault)))
 	}
 	if s.status == http.StatusOK && s.media == "" {
 		return fmt.Sprintf("%s is answered by HTTP 200", s.asked)
 	}
-	return s.instead(protocol)
+	return s.describeInstead(protocol)
 }

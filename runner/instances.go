@@ -178,7 +178,7 @@ func hasExited(run target.Running, within time.Duration) bool {
 // scenario was put aside. In the first round it is put aside; once it has run alone, the exit is part of its result.
 func (r *run) handleCrash(d *driverRun, pl Planned, res *steps.Result) bool {
 	if why := pageEnd(res.Records); why != "" && res.Outcome != verdict.Passed {
-		r.blame(res, tellOf(res, why))
+		r.blameClause(res, tellOf(res, why))
 		return false // its process is its own: no other scenario is affected
 	}
 	if res.Run == nil || res.Outcome == verdict.Passed || !brokenOff(res.Records) || !hasExited(res.Run, noticed) {
@@ -187,13 +187,13 @@ func (r *run) handleCrash(d *driverRun, pl Planned, res *steps.Result) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.closed[processEnded] && d.again == nil && pl.Stage == 0 && !pl.Exclusive() {
-		d.putAside(processEnded, aside{pl: pl, res: *res})
+		d.putAside(processEnded, asideResult{pl: pl, res: *res})
 		return true
 	}
 	if d.again != nil {
 		d.again.culprits++
 	}
-	r.blame(res, r.tellEnd(res))
+	r.blameClause(res, r.tellEnd(res))
 	return false
 }
 
@@ -227,10 +227,10 @@ func tellOf(res *steps.Result, end string) string {
 // stillRunning is the expectation in a failure that blame records.
 const stillRunning = "a target that keeps running"
 
-// blame names the clause broken by a scenario that ended the target's process when it ran alone. If a step has
+// blameClause names the clause broken by a scenario that ended the target's process when it ran alone. If a step has
 // already found a binding clause broken, that one stands. Otherwise it is the first clause that the scenario could
 // not test, since the actual one cannot be told. The other clauses are not tested.
-func (r *run) blame(res *steps.Result, end string) {
+func (r *run) blameClause(res *steps.Result, end string) {
 	at, left := 0, -1
 	for _, rec := range res.Records {
 		if rec.Dir == transcript.Sent {
@@ -283,7 +283,7 @@ func (r *run) rerunBystanders(ctx context.Context, d *driverRun) {
 		for i, a := range now.results {
 			now.results[i].res = standingFailures(now.first[a.pl.key], a.res)
 		}
-		r.asTheyCame(d, now.results)
+		r.finishAside(d, now.results)
 		return
 	}
 	blamed := false
@@ -292,9 +292,9 @@ func (r *run) rerunBystanders(ctx context.Context, d *driverRun) {
 		blamed = blamed || first[i].res.Outcome == verdict.Failed
 	}
 	if !blamed && len(first) > 0 { // no step found a failure, so the scenario at fault is unknown
-		r.blame(&first[0].res, first[0].res.Notes[len(first[0].res.Notes)-1])
+		r.blameClause(&first[0].res, first[0].res.Notes[len(first[0].res.Notes)-1])
 	}
-	r.asTheyCame(d, first)
+	r.finishAside(d, first)
 }
 
 // With hooks.reset a scenario begins with fresh data. The hook and the scenario after it hold the write lock of the

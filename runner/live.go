@@ -86,10 +86,10 @@ func (l *Live) Close() steps.Result {
 	return l.last
 }
 
-// kept is a driver that stays open after the run.
-type kept struct{ driver.Driver }
+// keptDriver is a driver that stays open after the run.
+type keptDriver struct{ driver.Driver }
 
-func (kept) Close() error { return nil }
+func (keptDriver) Close() error { return nil }
 
 func newDriver(name string, protocol steps.Protocol, o Options) (closingDriver, error) {
 	switch name {
@@ -101,7 +101,7 @@ func newDriver(name string, protocol steps.Protocol, o Options) (closingDriver, 
 		return stdio.New(), nil
 	case browser.Name:
 		if o.Browser != nil {
-			return kept{o.Browser}, nil
+			return keptDriver{o.Browser}, nil
 		}
 		return browser.New(browserOptions(o.Profile)), nil
 	case r3labs.Name:

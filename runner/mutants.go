@@ -198,7 +198,7 @@ func killWithin(ctx context.Context, o MutantOptions, mu Mutant, limit time.Dura
 	if o.browser == nil { // a page waits for its browser, and may miss one thing after the other until a clause is proved
 		p.Limits.Open.Duration, p.Limits.Scenario.Duration = 2*limit, 4*limit
 	}
-	seen := &killing{control: control, hasControl: mu.Control != "", alive: map[string]bool{},
+	seen := &mutantObserver{control: control, hasControl: mu.Control != "", alive: map[string]bool{},
 		controlled: map[string]bool{}}
 	for _, id := range mu.clausesToBreak() {
 		seen.alive[id] = true
@@ -230,8 +230,8 @@ func killWithin(ctx context.Context, o MutantOptions, mu Mutant, limit time.Dura
 	return k
 }
 
-// killing observes the run of a mutant. Only control scenarios and those that may still break a clause matter.
-type killing struct {
+// mutantObserver observes the run of a mutant. Only control scenarios and those that may still break a clause matter.
+type mutantObserver struct {
 	control    tags.Expr
 	hasControl bool
 	whole      bool // all scenarios matter
@@ -245,10 +245,10 @@ type killing struct {
 }
 
 // Planned implements Observer.
-func (k *killing) Planned(int) {}
+func (k *mutantObserver) Planned(int) {}
 
 // ScenarioDone implements Observer.
-func (k *killing) ScenarioDone(sc reports.Scenario) {
+func (k *mutantObserver) ScenarioDone(sc reports.Scenario) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.hasControl && k.control.Match(sc.Tags) {
@@ -262,7 +262,7 @@ func (k *killing) ScenarioDone(sc reports.Scenario) {
 }
 
 // ScenarioWithdrawn implements Withdrawer.
-func (k *killing) ScenarioWithdrawn(sc reports.Scenario) {
+func (k *mutantObserver) ScenarioWithdrawn(sc reports.Scenario) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, f := range sc.Failures {
@@ -273,13 +273,13 @@ func (k *killing) ScenarioWithdrawn(sc reports.Scenario) {
 }
 
 // isSpared reports whether a control scenario was not run because another one was.
-func (k *killing) isSpared(sc reports.Scenario) bool {
+func (k *mutantObserver) isSpared(sc reports.Scenario) bool {
 	return k.oneControl && len(k.controlled) > 0 && k.hasControl && k.control.Match(sc.Tags) &&
 		!k.controlled[sc.Driver+" "+sc.ID]
 }
 
 // showsEnough reports whether a scenario can show nothing more.
-func (k *killing) showsEnough(pl Planned) bool {
+func (k *mutantObserver) showsEnough(pl Planned) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.whole || k.hasControl && k.control.Match(pl.Tags) && !(k.oneControl && len(k.controlled) > 0) {
@@ -352,7 +352,7 @@ func judgeMutant(k *Killed, mu Mutant, run reports.Run, control tags.Expr) {
 		if sc.Outcome == verdict.HarnessError {
 			k.Error = sc.ID + ": " + sc.Reason
 		}
-		if mu.Control != "" && sc.Outcome != verdict.Passed && control.Match(sc.Tags) && !about(sc, mu.Clauses) {
+		if mu.Control != "" && sc.Outcome != verdict.Passed && control.Match(sc.Tags) && !concernsClauses(sc, mu.Clauses) {
 			k.Control = append(k.Control, sc.Driver+" "+sc.ID+" "+sc.Name+": "+string(sc.Outcome)+": "+firstLine(sc.Reason))
 		}
 	}
@@ -387,7 +387,7 @@ func killerOf(run reports.Run, id string) string {
 	return ""
 }
 
-func about(sc reports.Scenario, clauses []string) bool {
+func concernsClauses(sc reports.Scenario, clauses []string) bool {
 	for _, c := range sc.Clauses {
 		for _, id := range clauses {
 			if c.Clause == id {

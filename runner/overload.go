@@ -46,7 +46,7 @@ func (r *run) setAside(d *driverRun, pl Planned, res steps.Result) bool {
 	short := res.Outcome == verdict.Failed || res.Outcome == verdict.NotTested || res.Outcome == verdict.Warned
 	missed := (res.Late > 0 || hasRefused(res.Records)) && res.Lacks()
 	unheard := away || wentAwayIn(res) || slices.ContainsFunc(res.Records, steps.Unheard)
-	one := aside{pl: pl, res: res, missed: missed, unheard: unheard, cut: cutOff(res),
+	one := asideResult{pl: pl, res: res, missed: missed, unheard: unheard, cut: cutOff(res),
 		squeezed: res.Squeezed}
 	if !d.crowded && !away && !one.squeezed || !short || !one.missed && !one.unheard && !one.cut && !one.squeezed {
 		return false
@@ -68,31 +68,31 @@ func (r *run) decideSetAside(ctx context.Context, d *driverRun, parallel int) {
 	d.mu.Lock()
 	d.crowded = false
 	d.mu.Unlock()
-	squeezed := func(a aside) bool { return a.squeezed && !a.unheard }
+	squeezed := func(a asideResult) bool { return a.squeezed && !a.unheard }
 	others := slices.DeleteFunc(slices.Clone(kept), squeezed)
 	if len(others) > 0 { // first, because they have their records
 		r.decideOverloaded(ctx, d, others, parallel)
 	}
-	r.rerunWithRoom(ctx, d, slices.DeleteFunc(kept, func(a aside) bool { return !squeezed(a) }))
+	r.rerunWithRoom(ctx, d, slices.DeleteFunc(kept, func(a asideResult) bool { return !squeezed(a) }))
 }
 
 // decideOverloaded decides scenarios that were set aside because the target may be overloaded. If it was, each runs
 // again alone; otherwise its result stays.
-func (r *run) decideOverloaded(ctx context.Context, d *driverRun, kept []aside, parallel int) {
+func (r *run) decideOverloaded(ctx context.Context, d *driverRun, kept []asideResult, parallel int) {
 	slowest := d.envs.Sluggish()
 	if strays, _ := d.envs.Strays(); strays > 0 {
-		r.asTheyCame(d, kept) // the late answers belonged to other scenarios
+		r.finishAside(d, kept) // the late answers belonged to other scenarios
 		return
 	}
-	full := slices.ContainsFunc(kept, func(a aside) bool { return hasRefused(a.res.Records) })
+	full := slices.ContainsFunc(kept, func(a asideResult) bool { return hasRefused(a.res.Records) })
 	room, replaces := 0, false
-	if slices.ContainsFunc(kept, func(a aside) bool { return a.cut }) {
+	if slices.ContainsFunc(kept, func(a asideResult) bool { return a.cut }) {
 		room, replaces = r.roomOf(ctx, d)
 	}
-	stays := func(a aside) bool {
+	stays := func(a asideResult) bool {
 		return !a.unheard && (!a.missed || slowest == 0 && !full) && (!a.cut || room == 0)
 	}
-	r.asTheyCame(d, slices.DeleteFunc(slices.Clone(kept), func(a aside) bool { return !stays(a) }))
+	r.finishAside(d, slices.DeleteFunc(slices.Clone(kept), func(a asideResult) bool { return !stays(a) }))
 	if kept = slices.DeleteFunc(kept, stays); len(kept) == 0 {
 		return
 	}
@@ -132,14 +132,14 @@ func (r *run) decideOverloaded(ctx context.Context, d *driverRun, kept []aside, 
 
 // rerunAlone runs scenarios again alone, all of them if one of the first passes. It returns how many pass, and how many
 // were run; the results of the others stay.
-func (r *run) rerunAlone(ctx context.Context, d *driverRun, kept []aside) (held, again int) {
+func (r *run) rerunAlone(ctx context.Context, d *driverRun, kept []asideResult) (held, again int) {
 	d.envs.Forget() // answers missed alone have other causes; waits get their whole limits again
 	limit := patience * r.o.Profile.Limits.Scenario.Duration
 	limited, cancel := deadline.WithLimitCause(ctx, limit, &errNoTime{"the target was overloaded", limit})
 	defer cancel()
 	for i := 0; held == 0 && len(kept) > 0; i++ {
 		if i == probes {
-			r.asTheyCame(d, kept)
+			r.finishAside(d, kept)
 			return 0, again
 		}
 		n := len(kept) / 2
@@ -155,7 +155,7 @@ func (r *run) rerunAlone(ctx context.Context, d *driverRun, kept []aside) (held,
 // rerunWithRoom runs the scenarios again that lost records for lack of memory beside others: all of them for which half
 // of limits.scenario suffices, unless the first ones lose records alone, too, because the target floods them. The
 // results of the others stay then.
-func (r *run) rerunWithRoom(ctx context.Context, d *driverRun, again []aside) {
+func (r *run) rerunWithRoom(ctx context.Context, d *driverRun, again []asideResult) {
 	if len(again) == 0 {
 		return
 	}
@@ -173,7 +173,7 @@ func (r *run) rerunWithRoom(ctx context.Context, d *driverRun, again []aside) {
 			return
 		}
 	}
-	r.asTheyCame(d, again)
+	r.finishAside(d, again)
 }
 
 // errNoTime is the cause of the end of a context of reruns.
@@ -283,7 +283,7 @@ func (r *run) endIfLapsed(d *driverRun, pl Planned, res *steps.Result) (later bo
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		if later = !d.closed[mayBeFull]; later {
-			d.putAside(mayBeFull, aside{pl: pl, res: *res, after: after})
+			d.putAside(mayBeFull, asideResult{pl: pl, res: *res, after: after})
 		}
 		return later
 	}
@@ -322,13 +322,13 @@ func (r *run) lapsedOrFull(d *driverRun) {
 		return
 	}
 	if refusal := d.opensAgain(); refusal != nil && isUnauthorized(refusal.Status) {
-		first := slices.MinFunc(list, func(a, b aside) int { return cmp.Compare(a.after, b.after) })
+		first := slices.MinFunc(list, func(a, b asideResult) int { return cmp.Compare(a.after, b.after) })
 		why := r.endForLapse(refusal.Status, first.after)
 		for i := range list {
 			asUntested(&list[i].res, why)
 		}
 	}
-	r.asTheyCame(d, list)
+	r.finishAside(d, list)
 }
 
 // lapsedBy returns why the run has ended before its end; "" if it has not.

@@ -203,7 +203,7 @@ func (one *passiveRun) observedScenario(id string, o Observed, po PassiveOptions
 			sc.Notes = append(sc.Notes, one.redact.String(f.Clause+": "+f.Observed))
 			continue
 		}
-		out := one.failure(sc, f, nil, nil)
+		out := one.failureReport(sc, f, nil, nil)
 		out.Again = po.Explain + " " + f.Clause
 		near := o.T.Page(max(f.At-7, 0), 9)
 		for i := range near {
@@ -212,7 +212,7 @@ func (one *passiveRun) observedScenario(id string, o Observed, po PassiveOptions
 		if at := slices.IndexFunc(near, func(r transcript.Record) bool { return r.N == f.At }); at >= 0 {
 			r := near[at]
 			out.At = fmt.Sprintf("connection %s, record %d, +%.1f ms", r.Conn, r.N, millis(r.At))
-			out.Excerpt = excerpt(near, f.At, one.redact)
+			out.Excerpt = recordsAround(near, f.At, one.redact)
 		}
 		sc.Failures = append(sc.Failures, out)
 	}

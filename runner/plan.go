@@ -123,7 +123,7 @@ func readScenarios(fsys fs.FS, p steps.Protocol) ([]Planned, error) {
 				rows[given]++
 			}
 			pl := Planned{Name: pickle.Name, Feature: f.doc.Feature.Name, key: pickleKey(pickle),
-				span: within[pickle.AstNodeIds[0]], steps: lines.of(pickle)}
+				span: within[pickle.AstNodeIds[0]], steps: lines.stepsOf(pickle)}
 			pl.ID = fmt.Sprintf("%s-%s-%02d", p.Kind().Prefix, section, number)
 			pl.describePlanned(f.doc, pickle)
 			pl.marks = append(levelTags(pl, ledger), "@"+section)
@@ -365,17 +365,17 @@ func (p Planned) StepTexts() (texts []string) {
 	return texts
 }
 
-// line returns the line of the scenario's file on which a step is written, numbered from 1; 0 if it is in no file.
-func (p Planned) line(step int) int64 {
+// stepLine returns the line of the scenario's file on which a step is written, numbered from 1; 0 if it is in no file.
+func (p Planned) stepLine(step int) int64 {
 	if step < 1 || step > len(p.steps) {
 		return 0
 	}
 	return p.steps[step-1].line
 }
 
-// place returns where a step is written, as file:line; "" if it is in no file.
-func (p Planned) place(step int) string {
-	line := p.line(step)
+// stepPlace returns where a step is written, as file:line; "" if it is in no file.
+func (p Planned) stepPlace(step int) string {
+	line := p.stepLine(step)
 	if line == 0 {
 		return ""
 	}

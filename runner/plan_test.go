@@ -94,8 +94,8 @@ func TestScenarios(t *testing.T) {
 		t.Errorf("want(-) got(+):\n%s", diff)
 	}
 	for at, want := range map[int]string{0: "", 1: first + "15", 2: ""} {
-		if p := got[slices.IndexFunc(got, func(p Planned) bool { return p.ID == "AS-3.1-03" })]; p.place(at) != want {
-			t.Errorf("step %d of %s is at %q, want %q", at, p.ID, p.place(at), want)
+		if p := got[slices.IndexFunc(got, func(p Planned) bool { return p.ID == "AS-3.1-03" })]; p.stepPlace(at) != want {
+			t.Errorf("step %d of %s is at %q, want %q", at, p.ID, p.stepPlace(at), want)
 		}
 	}
 	needs := map[string]steps.Reach{"AS-3.1-01": steps.Nothing, "AS-3.1-02": steps.Opened, "AS-3.1-03": steps.Opened,

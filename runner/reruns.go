@@ -16,19 +16,19 @@ import (
 // A result may have a cause outside the scenario. Until the run knows, it is put aside; then the scenario runs again,
 // or the result counts as it is.
 
-// cause is why results are put aside.
-type cause string
+// asideReason is why results are put aside.
+type asideReason string
 
 const (
-	processEnded  cause = "the target's process ended"   // crash.go
-	answersMissed cause = "answers were missing"         // overload.go
-	preliminary   cause = "the run may learn more"       // steps.Doubt
-	besideOthers  cause = "other scenarios may cause it" // strays.go
-	mayBeFull     cause = "the target may be full"       // gateway.go
+	processEnded  asideReason = "the target's process ended"   // crash.go
+	answersMissed asideReason = "answers were missing"         // overload.go
+	preliminary   asideReason = "the run may learn more"       // steps.Doubt
+	besideOthers  asideReason = "other scenarios may cause it" // strays.go
+	mayBeFull     asideReason = "the target may be full"       // gateway.go
 )
 
-// aside is a scenario whose result does not count yet, or may be withdrawn.
-type aside struct {
+// asideResult is a scenario whose result does not count yet, or may be withdrawn.
+type asideResult struct {
 	pl     Planned
 	res    steps.Result
 	told   bool                     // it has been reported, and is withdrawn before the scenario runs again
@@ -39,7 +39,7 @@ type aside struct {
 	after time.Duration // mayBeFull: time in the run at which it was refused
 
 	// preliminary, without records
-	report summary
+	report storedResult
 	doubt  *steps.Doubt
 
 	// answersMissed
@@ -49,28 +49,28 @@ type aside struct {
 }
 
 // putAside keeps a result for one cause.
-func (d *driverRun) putAside(why cause, a aside) {
+func (d *driverRun) putAside(why asideReason, a asideResult) {
 	if d.aside == nil {
-		d.aside = map[cause][]aside{}
+		d.aside = map[asideReason][]asideResult{}
 	}
 	d.aside[why] = append(d.aside[why], a)
 }
 
 // takeAside returns what was put aside for a cause, the last time for good: from then on nothing is.
-func (d *driverRun) takeAside(why cause, last bool) []aside {
+func (d *driverRun) takeAside(why asideReason, last bool) []asideResult {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	list := d.aside[why]
 	delete(d.aside, why)
 	if d.closed == nil {
-		d.closed = map[cause]bool{}
+		d.closed = map[asideReason]bool{}
 	}
 	d.closed[why] = last
 	return list
 }
 
-// asTheyCame finishes scenarios that were put aside with their first results.
-func (r *run) asTheyCame(d *driverRun, list []aside) {
+// finishAside finishes scenarios that were put aside with their first results.
+func (r *run) finishAside(d *driverRun, list []asideResult) {
 	for _, a := range list {
 		if !a.told {
 			r.acceptResult(d, a.pl, a.res)
@@ -83,7 +83,7 @@ type rerun struct {
 	first   map[string]steps.Result // their first results, by key; no other scenario runs
 	alone   bool                    // one at a time
 	kept    bool                    // their results go to results, and do not count by themselves
-	results []aside
+	results []asideResult
 
 	passed   int // number of those that pass
 	lost     int // number of those that lost records again
@@ -91,7 +91,7 @@ type rerun struct {
 }
 
 // repeatScenarios runs scenarios again, as many at once as given. Without time left, a scenario is not tested.
-func (r *run) repeatScenarios(ctx context.Context, d *driverRun, list []aside, parallel int, now rerun) *rerun {
+func (r *run) repeatScenarios(ctx context.Context, d *driverRun, list []asideResult, parallel int, now rerun) *rerun {
 	now.first, now.alone = map[string]steps.Result{}, parallel == 1
 	for _, a := range list {
 		r.withdrawResult(d, a)
@@ -132,7 +132,7 @@ func (d *driverRun) keepRerun(pl Planned, res steps.Result) bool {
 	if d.again == nil || !d.again.kept {
 		return false
 	}
-	d.again.results = append(d.again.results, aside{pl: pl, res: res})
+	d.again.results = append(d.again.results, asideResult{pl: pl, res: res})
 	return true
 }
 
@@ -167,7 +167,7 @@ func (r *run) isPreliminary(d *driverRun, pl Planned, res steps.Result) bool {
 	if closed || pl.Stage != rest || pl.featurePath() == "" || !res.Doubtful() && !hasty {
 		return false
 	}
-	one := aside{pl: pl, told: r.o.Enough != nil || hasty, report: r.prepareResult(d, pl, res), doubt: res.Doubt,
+	one := asideResult{pl: pl, told: r.o.Enough != nil || hasty, report: r.prepareResult(d, pl, res), doubt: res.Doubt,
 		missed: res.Late > 0}
 	if one.told {
 		r.publishResult(d, pl, one.report)
@@ -181,7 +181,7 @@ func (r *run) isPreliminary(d *driverRun, pl Planned, res steps.Result) bool {
 // judgeAgain judges preliminary results again that depend on what was found out meanwhile, and with them those that
 // may have missed something because a clause of these counted as failed. The last time, the others are reported.
 func (r *run) judgeAgain(ctx context.Context, d *driverRun, parallel int, last bool) {
-	var again, others []aside
+	var again, others []asideResult
 	var cleared []string
 	for _, a := range d.takeAside(preliminary, last) {
 		if a.doubt.Settled() {
@@ -209,15 +209,15 @@ func (r *run) judgeAgain(ctx context.Context, d *driverRun, parallel int, last b
 	}
 	d.envs.Unjudge(cleared)
 	d.mu.Lock()
-	d.aside[besideOthers] = slices.DeleteFunc(d.aside[besideOthers], func(a aside) bool {
-		return slices.ContainsFunc(again, func(b aside) bool { return a.pl.key == b.pl.key })
+	d.aside[besideOthers] = slices.DeleteFunc(d.aside[besideOthers], func(a asideResult) bool {
+		return slices.ContainsFunc(again, func(b asideResult) bool { return a.pl.key == b.pl.key })
 	})
 	d.mu.Unlock()
 	r.repeatScenarios(ctx, d, again, parallel, rerun{})
 }
 
 // brokenClauses returns the clauses of a report's failures.
-func (s summary) brokenClauses() (out []string) {
+func (s storedResult) brokenClauses() (out []string) {
 	for _, f := range s.scenario.Failures {
 		out = append(out, f.Clause)
 	}
@@ -304,7 +304,7 @@ func (r *run) holdDoubtful(d *driverRun, pl Planned, res steps.Result) (held boo
 	if d.closed[besideOthers] || !d.beside[pl.key] || !broken && (strays == 0 || res.Outcome != verdict.NotTested) {
 		return false
 	}
-	one := aside{pl: pl, res: res.Abridged(abridged), told: strays == 0}
+	one := asideResult{pl: pl, res: res.Abridged(abridged), told: strays == 0}
 	if one.told && one.res.Memory() > doubtedBytes {
 		one.res.Records = nil // its rerun decides alone
 	}
@@ -324,7 +324,7 @@ func (r *run) judgeDoubted(ctx context.Context, d *driverRun) {
 	}
 	broken := slices.DeleteFunc(slices.Clone(first.Clauses), func(id string) bool { return !d.isBroken(r, list, id) })
 	if len(broken) == 0 {
-		r.asTheyCame(d, list)
+		r.finishAside(d, list)
 		return
 	}
 	slices.Sort(broken)
@@ -342,7 +342,7 @@ func (r *run) judgeDoubted(ctx context.Context, d *driverRun) {
 }
 
 // withdrawResult takes back a result that was reported.
-func (r *run) withdrawResult(d *driverRun, one aside) {
+func (r *run) withdrawResult(d *driverRun, one asideResult) {
 	if !one.told {
 		return
 	}
@@ -359,12 +359,12 @@ func (r *run) withdrawResult(d *driverRun, one aside) {
 }
 
 // isBroken reports whether a clause was judged broken over a driver.
-func (d *driverRun) isBroken(r *run, held []aside, clause string) bool {
+func (d *driverRun) isBroken(r *run, held []asideResult, clause string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.ContainsFunc(r.judged, func(j verdict.Judgement) bool {
 		return j.Driver == d.name && j.Clause == clause && isBroken(j.Outcome)
-	}) || slices.ContainsFunc(held, func(one aside) bool {
+	}) || slices.ContainsFunc(held, func(one asideResult) bool {
 		return slices.ContainsFunc(one.res.Failures, func(f steps.Failure) bool { return f.Clause == clause })
 	})
 }

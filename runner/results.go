@@ -50,7 +50,7 @@ func (r *run) scenarioReport(d *driverRun, pl Planned, res steps.Result) reports
 		sc.Notes = append(sc.Notes, r.redact.String(n))
 	}
 	for i, s := range res.Steps {
-		step := reports.Step{Keyword: s.Keyword, Text: s.Text, Line: pl.line(i + 1), Status: s.Status,
+		step := reports.Step{Keyword: s.Keyword, Text: s.Text, Line: pl.stepLine(i + 1), Status: s.Status,
 			Duration: millis(s.Duration),
 			Clauses:  s.Clauses}
 		if s.Err != nil {
@@ -63,8 +63,8 @@ func (r *run) scenarioReport(d *driverRun, pl Planned, res steps.Result) reports
 	sc.Recording = r.writeRecording(d, pl, res.Records)
 	sc.Evidence = r.writeEvidence(d, pl, res.Evidence)
 	for _, f := range res.Failures {
-		one := r.failure(sc, f, res.Run, res.Records)
-		one.Location = pl.place(f.Step.Number)
+		one := r.failureReport(sc, f, res.Run, res.Records)
+		one.Location = pl.stepPlace(f.Step.Number)
 		sc.Failures = append(sc.Failures, one)
 	}
 	return sc
@@ -92,32 +92,32 @@ func (r *run) commandLine() string {
 	return r.o.Again
 }
 
-func (r *run) failure(sc reports.Scenario, f steps.Failure, run target.Running,
+func (r *run) failureReport(sc reports.Scenario, f steps.Failure, run target.Running,
 	records []transcript.Record) reports.Failure {
 	row, _ := r.ledger.Row(f.Clause)
 	out := reports.Failure{Clause: f.Clause, Level: row.Level, Text: row.Text, Section: row.Section, Monitor: f.Monitor,
 		Count: f.Count, Missed: f.Miss != nil, Step: f.Step.Text,
 		Expected: r.redact.String(f.Expected), Observed: r.redact.String(f.Observed),
 		Diff:  r.redact.String(strings.ReplaceAll(f.Diff, "\u00a0", " ")), // cmp mixes both kinds of space at random
-		Again: r.commandLine() + " --driver " + sc.Driver + " --tags " + selecting(sc, f)}
+		Again: r.commandLine() + " --driver " + sc.Driver + " --tags " + selectingTag(sc, f)}
 	if !strings.Contains(out.Observed, steps.OnStderr) {
 		out.Observed += steps.QuoteStderr(r.redact, f.Wrote(run))
 	}
-	out.At = place(records, f.At)
+	out.At = placeOfRecord(records, f.At)
 	if out.At != "" {
-		out.Excerpt = excerpt(records, f.At, r.redact)
+		out.Excerpt = recordsAround(records, f.At, r.redact)
 	}
 	for _, next := range f.Following {
 		out.Following = append(out.Following, reports.Following{Clause: next.Clause, Expected: r.redact.String(next.Expected),
-			Observed: r.redact.String(next.Observed), At: place(records, next.At), Monitor: next.Monitor})
+			Observed: r.redact.String(next.Observed), At: placeOfRecord(records, next.At), Monitor: next.Monitor})
 	}
 	out.MoreFollowing = f.MoreFollowing
 	return out
 }
 
-// selecting returns the tag that selects what found a failure. A monitor judges every scenario, whatever its tags, so
-// that only the scenario in which it found something finds it again.
-func selecting(sc reports.Scenario, f steps.Failure) string {
+// selectingTag returns the tag that selects what found a failure. A monitor judges every scenario, whatever its tags,
+// so that only the scenario in which it found something finds it again.
+func selectingTag(sc reports.Scenario, f steps.Failure) string {
 	switch {
 	case f.Monitor == "", strings.ContainsAny(sc.ID, " ()'\"\\"): // a user's feature may have any name
 		return "@" + f.Clause
@@ -129,8 +129,8 @@ func selecting(sc reports.Scenario, f steps.Failure) string {
 	return "@" + sc.ID
 }
 
-// place describes the position of a record; "" for none.
-func place(records []transcript.Record, at int) string {
+// placeOfRecord describes the position of a record; "" for none.
+func placeOfRecord(records []transcript.Record, at int) string {
 	if at <= 0 || at > len(records) {
 		return ""
 	}
@@ -142,8 +142,8 @@ func place(records []transcript.Record, at int) string {
 	return "client " + rec.Conn + ", " + text
 }
 
-// excerpt renders the records around a place.
-func excerpt(records []transcript.Record, at int, redact *transcript.Redactor) []string {
+// recordsAround renders the records around a place.
+func recordsAround(records []transcript.Record, at int, redact *transcript.Redactor) []string {
 	var out []string
 	for _, rec := range records {
 		if rec.N < at-6 || rec.N > at+2 {

@@ -164,19 +164,19 @@ type driverRun struct {
 	failed  string      // why preflight failed; "" when it did not
 	reached steps.Reach // the target's progress in preflight
 
-	heard bool        // something of the protocol has arrived
-	mute  atomic.Bool // nothing at all has arrived within its limit
-	held  []held      // results of preflight, held back until something has arrived
+	heard bool         // something of the protocol has arrived
+	mute  atomic.Bool  // nothing at all has arrived within its limit
+	held  []heldResult // results of preflight, held back until something has arrived
 
-	explored []Planned         // stand in the plan for random sequences, before these are drawn
-	begun    map[string]int    // starts of each scenario, by id
-	aside    map[cause][]aside // results that do not count yet, or may be withdrawn
-	again    *rerun            // while scenarios run again
-	crowded  bool              // many scenarios are running at once
-	closed   map[cause]bool    // for which nothing is put aside any more
-	beside   map[string]bool   // scenarios that ran beside others, by key
-	workers  *slots            // see occupying
-	slots    *slots            // of the scenarios after preflight
+	explored []Planned                     // stand in the plan for random sequences, before these are drawn
+	begun    map[string]int                // starts of each scenario, by id
+	aside    map[asideReason][]asideResult // results that do not count yet, or may be withdrawn
+	again    *rerun                        // while scenarios run again
+	crowded  bool                          // many scenarios are running at once
+	closed   map[asideReason]bool          // for which nothing is put aside any more
+	beside   map[string]bool               // scenarios that ran beside others, by key
+	workers  *slots                        // see occupying
+	slots    *slots                        // of the scenarios after preflight
 }
 
 type closingDriver interface {

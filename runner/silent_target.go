@@ -158,8 +158,8 @@ func (p *probe) hasAnswer(ctx context.Context, within time.Duration) bool {
 // A target that has sent nothing of the protocol by the end of preflight is not judged: it requires credentials,
 // speaks another protocol, or is silent. Preflight results are therefore held back until something arrives.
 
-// held is a preflight result that has not been reported yet.
-type held struct {
+// heldResult is a preflight result that has not been reported yet.
+type heldResult struct {
 	pl  Planned
 	res steps.Result
 }
@@ -190,7 +190,7 @@ func (r *run) holdPreflight(d *driverRun, pl Planned, res steps.Result) bool {
 		r.reportHeld(d, nil)
 		return false
 	}
-	d.held = append(d.held, held{pl, res})
+	d.held = append(d.held, heldResult{pl, res})
 	return true
 }
 
@@ -238,7 +238,7 @@ func (r *run) settleSilent(ctx context.Context, parallel int) {
 		if d.name == stdio.Name {
 			why = explainProcess(steps.Name(r.protocol), first)
 		} else {
-			why = explain(ctx, r.o.Protocols, r.protocol, r.o.Profile, r.shared.BaseURL(), d.name, first)
+			why = explainAnswer(ctx, r.o.Protocols, r.protocol, r.o.Profile, r.shared.BaseURL(), d.name, first)
 		}
 		why += steps.QuoteStderr(r.redact, r.shared.Stderr())
 		r.mu.Lock()

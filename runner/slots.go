@@ -31,12 +31,12 @@ type slots struct {
 	total int
 	free  int // negative while lenders are back before their borrowers have ended
 	lent  int
-	most  int     // limit of lent
-	queue []*wish // in order of arrival
+	most  int            // limit of lent
+	queue []*slotRequest // in order of arrival
 }
 
-// wish is a request for slots.
-type wish struct {
+// slotRequest is a request for slots.
+type slotRequest struct {
 	n       int
 	granted chan struct{}
 }
@@ -46,7 +46,7 @@ func newSlots(total, most int) *slots { return &slots{total: total, free: total,
 // takeSlots blocks until n slots are granted.
 func (s *slots) takeSlots(ctx context.Context, n int) error {
 	s.mu.Lock()
-	w := &wish{n: n, granted: make(chan struct{})}
+	w := &slotRequest{n: n, granted: make(chan struct{})}
 	s.queue = append(s.queue, w)
 	s.grantSlots()
 	s.mu.Unlock()
@@ -234,19 +234,19 @@ const (
 	greedy = transcript.Together / 4 // the most that a scenario reserves: its target floods it, however much there is
 )
 
-// rations shares memory among scenarios. It is safe for concurrent use.
-type rations struct {
+// memoryShares shares memory among scenarios. It is safe for concurrent use.
+type memoryShares struct {
 	free *semaphore.Weighted
 	mu   sync.Mutex
 	took map[string]int64
 }
 
-func newRations(bytes int64) *rations {
-	return &rations{free: semaphore.NewWeighted(bytes), took: map[string]int64{}}
+func newRations(bytes int64) *memoryShares {
+	return &memoryShares{free: semaphore.NewWeighted(bytes), took: map[string]int64{}}
 }
 
 // reserveMemory blocks until there is memory for a scenario, and returns what gives it back.
-func (r *rations) reserveMemory(ctx context.Context, scenario string) (giveBack func(), err error) {
+func (r *memoryShares) reserveMemory(ctx context.Context, scenario string) (giveBack func(), err error) {
 	r.mu.Lock()
 	need := min(max(r.took[scenario], modest), greedy)
 	r.mu.Unlock()
@@ -257,7 +257,7 @@ func (r *rations) reserveMemory(ctx context.Context, scenario string) (giveBack 
 }
 
 // learnMemory takes in how much memory a scenario has taken. One that lost records would have taken more.
-func (r *rations) learnMemory(scenario string, res steps.Result) {
+func (r *memoryShares) learnMemory(scenario string, res steps.Result) {
 	took := int64(res.Memory())
 	if res.Lost > 0 {
 		took *= 2

@@ -14,13 +14,13 @@ import (
 
 // countTotals counts by outcome, level and section.
 func countTotals(clauses []reports.Clause, scenarios []reports.Scenario) reports.Totals {
-	t := reports.Totals{Clauses: count(), Scenarios: count(), ByLevel: map[string]reports.Count{},
+	t := reports.Totals{Clauses: newCount(), Scenarios: newCount(), ByLevel: map[string]reports.Count{},
 		BySection: map[string]reports.Count{}}
 	add := func(c *reports.Count, o verdict.Outcome) { c.Total++; c.ByOutcome[o]++ }
 	in := func(m map[string]reports.Count, key string, o verdict.Outcome) {
 		c, ok := m[key]
 		if !ok {
-			c = count()
+			c = newCount()
 		}
 		add(&c, o)
 		m[key] = c
@@ -44,7 +44,7 @@ func countTotals(clauses []reports.Clause, scenarios []reports.Scenario) reports
 	return t
 }
 
-func count() reports.Count { return reports.Count{ByOutcome: map[verdict.Outcome]int{}} }
+func newCount() reports.Count { return reports.Count{ByOutcome: map[verdict.Outcome]int{}} }
 
 // suiteOf identifies the suite that judges.
 func suiteOf(ps *steps.Protocols) reports.Suite {

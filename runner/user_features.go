@@ -79,7 +79,7 @@ func ownScenarios(files fs.FS, name string, f OwnFeature, p steps.Protocol, role
 		lines := stepLines(parsed)
 		for _, pickle := range parsed.pickles {
 			pl := Planned{ID: fmt.Sprintf("own-%s-%02d", base, len(out)+1), Name: pickle.Name, Feature: parsed.doc.Feature.Name,
-				key: pickleKey(pickle), file: name, steps: lines.of(pickle)}
+				key: pickleKey(pickle), file: name, steps: lines.stepsOf(pickle)}
 			pl.describePlanned(parsed.doc, pickle)
 			_, line, _ := strings.Cut(pl.Location, ".feature:")
 			pl.Location = f.Path + ":" + line
@@ -89,7 +89,7 @@ func ownScenarios(files fs.FS, name string, f OwnFeature, p steps.Protocol, role
 			pl.Stage = 0
 			for i, st := range pickle.Steps {
 				if steps.ExpressionOf(expressions, st.Text) == "" {
-					return nil, &UsageError{Msg: fmt.Sprintf("%s:%d: %v", f.Path, pl.line(i+1),
+					return nil, &UsageError{Msg: fmt.Sprintf("%s:%d: %v", f.Path, pl.stepLine(i+1),
 						&steps.UndefinedError{Text: st.Text, Alike: steps.Closest(expressions, st.Text, 3)})}
 				}
 			}
@@ -111,8 +111,8 @@ type writtenStep struct {
 	line int64
 }
 
-// of returns the steps of a scenario.
-func (n nodeLines) of(pickle *messages.Pickle) (all []writtenStep) {
+// stepsOf returns the steps of a scenario.
+func (n nodeLines) stepsOf(pickle *messages.Pickle) (all []writtenStep) {
 	for _, st := range pickle.Steps {
 		all = append(all, writtenStep{steps.StepText(st), n[st.AstNodeIds[0]]})
 	}

@@ -40,7 +40,7 @@ func (s *Session) Scenario(name string) string {
 }
 
 // stepKeyword returns the keyword of a step: Then for a step that judges, When for the step right before it.
-func stepKeyword(all []Did, i int) string {
+func stepKeyword(all []DoneStep, i int) string {
 	judges := func(i int) bool { return i >= 0 && i < len(all) && len(all[i].Judged.Outcomes) > 0 }
 	switch {
 	case judges(i) && judges(i-1):

@@ -45,7 +45,7 @@ type Session struct {
 	cost     time.Duration
 
 	mu    sync.Mutex
-	done  []Did
+	done  []DoneStep
 	worst verdict.Worst
 	left  map[leaving]struct{} // what steps have left not tested
 	found []steps.Failure      // findings of monitors, the first of each monitor and clause
@@ -56,8 +56,8 @@ type Session struct {
 // leaving is a clause that a step has not tested. The same step tests it later if the act that was missing was made.
 type leaving struct{ step, clause string }
 
-// Did is a step that was executed, with its result, or what Send or Hang did.
-type Did struct {
+// DoneStep is a step that was executed, with its result, or what Send or Hang did.
+type DoneStep struct {
 	Text   string
 	Raw    bool // done by Send or Hang; Text and Arg are the equivalent raw step
 	Arg    steps.StepArg
@@ -118,7 +118,7 @@ func (s *Session) Do(ctx context.Context, text string, arg steps.StepArg) (steps
 	judged, err := s.live.Do(ctx, text, arg)
 	if judged.Text != "" {
 		s.mu.Lock()
-		s.done = append(s.done, Did{Text: text, Arg: arg, Judged: judged, From: from})
+		s.done = append(s.done, DoneStep{Text: text, Arg: arg, Judged: judged, From: from})
 		for _, j := range judged.Outcomes {
 			if at := (leaving{text, j.Clause}); j.Outcome == verdict.NotTested {
 				s.left[at] = struct{}{}
@@ -133,7 +133,7 @@ func (s *Session) Do(ctx context.Context, text string, arg steps.StepArg) (steps
 }
 
 // Steps returns the executed steps that were not undone, in order.
-func (s *Session) Steps() []Did {
+func (s *Session) Steps() []DoneStep {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.done)
@@ -141,11 +141,11 @@ func (s *Session) Steps() []Did {
 
 // Undo removes the last step from what Scenario writes; false if there is none. It does not undo the step's effect on
 // the target.
-func (s *Session) Undo() (Did, bool) {
+func (s *Session) Undo() (DoneStep, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.done) == 0 {
-		return Did{}, false
+		return DoneStep{}, false
 	}
 	last := s.done[len(s.done)-1]
 	s.done = s.done[:len(s.done)-1]
@@ -254,7 +254,7 @@ func (s *Session) Send(ctx context.Context, party string, body []byte) (mark int
 		from = mark - 1
 	}
 	text, arg := steps.RawStep(s.partyName(party), s.live.Redactor.Bytes(body), false)
-	s.did(Did{Text: text, Arg: arg, Raw: true, From: from})
+	s.recordDone(DoneStep{Text: text, Arg: arg, Raw: true, From: from})
 	return mark, nil
 }
 
@@ -264,12 +264,12 @@ func (s *Session) Hang(ctx context.Context, party string, how driver.CloseMode) 
 	from := s.Transcript().Len()
 	err := s.live.Hang(ctx, party, how)
 	if err == nil {
-		s.did(Did{Text: steps.HangStep(s.partyName(party), how), Raw: true, From: from})
+		s.recordDone(DoneStep{Text: steps.HangStep(s.partyName(party), how), Raw: true, From: from})
 	}
 	return err
 }
 
-func (s *Session) did(d Did) {
+func (s *Session) recordDone(d DoneStep) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.done = append(s.done, d)

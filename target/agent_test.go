@@ -105,7 +105,7 @@ func TestCall(t *testing.T) {
 				t.Errorf("%s holds %q (%v), want %q", name, b, err, want)
 			}
 		}
-		if closed(c.Exited()) || c.ExitErr() != nil {
+		if isClosed(c.Exited()) || c.ExitErr() != nil {
 			t.Errorf("it has ended: %v", c.ExitErr())
 		}
 	}
@@ -130,7 +130,7 @@ func callsEnd(t *testing.T, a *agents, calls []*agentCall) {
 			t.Error(err)
 		}
 	}
-	if procgroup.Alive(calls[0].proc.group) || exists(calls[0].fill.dir) || closed(calls[0].Exited()) {
+	if procgroup.Alive(calls[0].proc.group) || exists(calls[0].fill.dir) || isClosed(calls[0].Exited()) {
 		t.Error("the one that was stopped runs, has left its folder, or counts as ended by itself")
 	}
 	if !procgroup.Alive(calls[1].proc.group) || !exists(calls[1].fill.dir) {
@@ -140,7 +140,7 @@ func callsEnd(t *testing.T, a *agents, calls []*agentCall) {
 		t.Error(err)
 	}
 	for i, c := range calls {
-		if procgroup.Alive(c.proc.group) || exists(c.fill.dir) || closed(c.Exited()) {
+		if procgroup.Alive(c.proc.group) || exists(c.fill.dir) || isClosed(c.Exited()) {
 			t.Errorf("agent %d still runs, has left its folder, or counts as ended by itself", i)
 		}
 	}

@@ -245,13 +245,13 @@ func Together(errs ...error) error {
 // one that contains it or lies within it. From a profile that is no mapping all others follow.
 func (m Mistakes) followsFromOthers(e *ProfileError) bool {
 	return slices.ContainsFunc(m, func(o *ProfileError) bool {
-		return o.whole || o.about != "" && encloses(o.about, e.about) ||
-			e.about != "" && encloses(e.about, o.about)
+		return o.whole || o.about != "" && enclosesPath(o.about, e.about) ||
+			e.about != "" && enclosesPath(e.about, o.about)
 	})
 }
 
-// encloses reports whether a path is another one, or contains it.
-func encloses(outer, inner string) bool {
+// enclosesPath reports whether a path is another one, or contains it.
+func enclosesPath(outer, inner string) bool {
 	rest, ok := strings.CutPrefix(inner, outer)
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }

@@ -38,9 +38,9 @@ type Decodable interface {
 	FromYAML(d *Decoder, n ast.Node, path string) error
 }
 
-// document parses YAML and returns the mapping that is the profile. decode then puts it into a struct with the
+// parseDocument parses YAML and returns the mapping that is the profile. decode then puts it into a struct with the
 // defaults.
-func (d *Decoder) document(b []byte) (body ast.Node, err error) {
+func (d *Decoder) parseDocument(b []byte) (body ast.Node, err error) {
 	d.at = map[string]place{"": {1, 1}}
 	switch {
 	case len(b) > maxProfile:
@@ -49,15 +49,15 @@ func (d *Decoder) document(b []byte) (body ast.Node, err error) {
 	case !utf8.Valid(b):
 		return nil, d.Fail("", "the profile is not UTF-8", "save it as UTF-8")
 	}
-	body, err = d.parse(bytes.TrimPrefix(b, []byte("\ufeff")))
+	body, err = d.parseBody(bytes.TrimPrefix(b, []byte("\ufeff")))
 	if err == nil && body == nil {
 		err = d.Fail("", "the profile is empty", "give at least a url or a command")
 	}
 	return body, err
 }
 
-// parse returns the body of the only document; nil if there is none.
-func (d *Decoder) parse(b []byte) (body ast.Node, err error) {
+// parseBody returns the body of the only document; nil if there is none.
+func (d *Decoder) parseBody(b []byte) (body ast.Node, err error) {
 	f, err := yamltext.Parse(b)
 	var at yaml.Error
 	switch {
@@ -101,7 +101,7 @@ func (d *Decoder) decode(n ast.Node, v reflect.Value, path string) error {
 	if path != "" {
 		d.at[path] = d.placeAt(n)
 	}
-	if err := d.refuse(n, v, path); err != nil {
+	if err := d.rejectUnusedYAML(n, v, path); err != nil {
 		return err
 	}
 	if c, ok := v.Addr().Interface().(Decodable); ok {
@@ -115,11 +115,11 @@ func (d *Decoder) decode(n ast.Node, v reflect.Value, path string) error {
 		}
 		return d.decode(n, v.Elem(), path)
 	case reflect.Struct:
-		return d.structure(n, v, path)
+		return d.decodeStruct(n, v, path)
 	case reflect.Map:
-		return d.mapping(n, v, path)
+		return d.decodeMapping(n, v, path)
 	case reflect.Slice:
-		return d.list(n, v, path)
+		return d.decodeList(n, v, path)
 	case reflect.Interface:
 		value, err := d.Any(n, path)
 		if err == nil && value != nil {
@@ -129,14 +129,14 @@ func (d *Decoder) decode(n ast.Node, v reflect.Value, path string) error {
 	case reflect.Bool:
 		b, ok := n.(*ast.BoolNode)
 		if !ok {
-			return d.wrong(n, path, "true or false")
+			return d.wrongKindError(n, path, "true or false")
 		}
 		v.SetBool(b.Value)
 		return nil
 	case reflect.Int:
 		i, ok := n.(*ast.IntegerNode)
 		if !ok {
-			return d.wrong(n, path, "a whole number")
+			return d.wrongKindError(n, path, "a whole number")
 		}
 		value, ok := i.Value.(uint64) // negative numbers are int64
 		if !ok || value > math.MaxInt32 {
@@ -152,15 +152,15 @@ func (d *Decoder) decode(n ast.Node, v reflect.Value, path string) error {
 	return err
 }
 
-// refuse rejects YAML features that a profile does not use, so that what is read is what is written.
-func (d *Decoder) refuse(n ast.Node, v reflect.Value, path string) error {
+// rejectUnusedYAML rejects YAML features that a profile does not use, so that what is read is what is written.
+func (d *Decoder) rejectUnusedYAML(n ast.Node, v reflect.Value, path string) error {
 	switch n.(type) {
 	case *ast.AnchorNode, *ast.AliasNode:
 		return d.Fail(path, "anchors and aliases are not read", "write the value out")
 	case *ast.TagNode:
 		return d.Fail(path, "tags are not read", "write the plain value")
 	case *ast.NullNode:
-		if v.Kind() != reflect.Interface && !nullable(v) { // a JSON value may be null
+		if v.Kind() != reflect.Interface && !isNullable(v) { // a JSON value may be null
 			mend := "give it one, or delete the line"
 			if v.Kind() == reflect.String {
 				mend += "; a value that starts with # must be quoted"
@@ -174,7 +174,7 @@ func (d *Decoder) refuse(n ast.Node, v reflect.Value, path string) error {
 // Nullable marks types whose values may be null.
 type Nullable interface{ Nullable() }
 
-func nullable(v reflect.Value) bool {
+func isNullable(v reflect.Value) bool {
 	_, is := v.Addr().Interface().(Nullable)
 	return is
 }
@@ -190,9 +190,9 @@ type Member struct {
 // Members lists the entries of a mapping in order. Duplicates, and keys that are not text, are errors, and not in the
 // list.
 func (d *Decoder) Members(n ast.Node, path string) ([]Member, error) {
-	entries, ok := pairs(n)
+	entries, ok := mappingEntries(n)
 	if !ok {
-		return nil, d.wrong(n, path, "a mapping")
+		return nil, d.wrongKindError(n, path, "a mapping")
 	}
 	seen := map[string]bool{}
 	var list []Member
@@ -219,7 +219,7 @@ func (d *Decoder) Members(n ast.Node, path string) ([]Member, error) {
 	return list, Together(errs...)
 }
 
-func (d *Decoder) structure(n ast.Node, v reflect.Value, path string) error {
+func (d *Decoder) decodeStruct(n ast.Node, v reflect.Value, path string) error {
 	members, err := d.Members(n, path)
 	errs := []error{err}
 	fields := map[string]reflect.Value{}
@@ -241,14 +241,15 @@ func (d *Decoder) structure(n ast.Node, v reflect.Value, path string) error {
 		case ok:
 			errs = append(errs, d.decode(m.Value, field, Within(path, m.Key)))
 		default:
-			errs = append(errs, d.unknown(m, path, known))
+			errs = append(errs, d.unknownKeyError(m, path, known))
 		}
 	}
 	return Together(errs...)
 }
 
-// unknown returns the error about a key that a mapping does not have. It is about the key that was probably meant.
-func (d *Decoder) unknown(m Member, path string, known []string) error {
+// unknownKeyError returns the error about a key that a mapping does not have. It is about the key that was probably
+// meant.
+func (d *Decoder) unknownKeyError(m Member, path string, known []string) error {
 	err := d.failAt(m.at, path, fmt.Sprintf("unknown key %q", m.Key), suggestWord(m.Key, known))
 	if near := words.Near(m.Key, known, 1); len(near) > 0 {
 		err.about = Within(path, near[0])
@@ -258,12 +259,12 @@ func (d *Decoder) unknown(m Member, path string, known []string) error {
 
 // Into decodes a mapping into the struct that v points to.
 func (d *Decoder) Into(n ast.Node, v any, path string) error {
-	return d.structure(n, reflect.ValueOf(v).Elem(), path)
+	return d.decodeStruct(n, reflect.ValueOf(v).Elem(), path)
 }
 
 // ListInto decodes a list into the slice that v points to.
 func (d *Decoder) ListInto(n ast.Node, v any, path string) error {
-	return d.list(n, reflect.ValueOf(v).Elem(), path)
+	return d.decodeList(n, reflect.ValueOf(v).Elem(), path)
 }
 
 // Place records the position of a path's node, for Fail.
@@ -272,8 +273,8 @@ func (d *Decoder) Place(path string, n ast.Node) { d.at[path] = d.placeAt(n) }
 // NewDecoder makes a decoder for a value outside profiles: its errors are *ProfileError without a position.
 func NewDecoder() *Decoder { return &Decoder{at: map[string]place{"": {}}} }
 
-// mapping decodes into what v already holds, the defaults.
-func (d *Decoder) mapping(n ast.Node, v reflect.Value, path string) error {
+// decodeMapping decodes into what v already holds, the defaults.
+func (d *Decoder) decodeMapping(n ast.Node, v reflect.Value, path string) error {
 	members, err := d.Members(n, path)
 	errs := []error{err}
 	if v.IsNil() {
@@ -287,10 +288,10 @@ func (d *Decoder) mapping(n ast.Node, v reflect.Value, path string) error {
 	return Together(errs...)
 }
 
-func (d *Decoder) list(n ast.Node, v reflect.Value, path string) error {
+func (d *Decoder) decodeList(n ast.Node, v reflect.Value, path string) error {
 	seq, ok := n.(*ast.SequenceNode)
 	if !ok {
-		return d.wrong(n, path, "a list")
+		return d.wrongKindError(n, path, "a list")
 	}
 	v.Set(reflect.MakeSlice(v.Type(), len(seq.Values), len(seq.Values)))
 	var errs []error
@@ -320,14 +321,14 @@ func (d *Decoder) Any(n ast.Node, path string) (any, error) {
 		return d.Text(n, path)
 	case *ast.SequenceNode:
 		var list []any
-		err := d.list(n, reflect.ValueOf(&list).Elem(), path)
+		err := d.decodeList(n, reflect.ValueOf(&list).Elem(), path)
 		return list, err
 	case *ast.MappingNode, *ast.MappingValueNode:
 		var m map[string]any
-		err := d.mapping(n, reflect.ValueOf(&m).Elem(), path)
+		err := d.decodeMapping(n, reflect.ValueOf(&m).Elem(), path)
 		return m, err
 	}
-	return nil, d.wrong(n, path, "a JSON value")
+	return nil, d.wrongKindError(n, path, "a JSON value")
 }
 
 // Text returns the value of a text node.
@@ -340,11 +341,11 @@ func (d *Decoder) Text(n ast.Node, path string) (string, error) {
 			return n.Value.Value, nil
 		}
 	}
-	return "", d.wrong(n, path, "text")
+	return "", d.wrongKindError(n, path, "text")
 }
 
-// wrong returns the error about a value of the wrong kind.
-func (d *Decoder) wrong(n ast.Node, path, want string) error {
+// wrongKindError returns the error about a value of the wrong kind.
+func (d *Decoder) wrongKindError(n ast.Node, path, want string) error {
 	found, mend := "a value", ""
 	switch n := n.(type) {
 	case *ast.StringNode, *ast.LiteralNode:
@@ -362,7 +363,7 @@ func (d *Decoder) wrong(n ast.Node, path, want string) error {
 		found = "a list"
 	case *ast.MappingNode, *ast.MappingValueNode:
 		found = "a mapping"
-		if entries, _ := pairs(n); want == "text" && len(entries) == 1 && isNull(entries[0].Value) {
+		if entries, _ := mappingEntries(n); want == "text" && len(entries) == 1 && isNull(entries[0].Value) {
 			return d.Fail(path, "expected text, found a mapping",
 				fmt.Sprintf("a value that starts with { must be quoted: \"{%s}\"", entries[0].Key))
 		}
@@ -383,7 +384,7 @@ func (d *Decoder) failAt(at place, path, msg, mend string) *ProfileError {
 
 // placeAt returns where a node begins. A block mapping begins at its first key, as its own token is a colon.
 func (d *Decoder) placeAt(n ast.Node) place {
-	if entries, ok := pairs(n); ok && len(entries) > 0 {
+	if entries, ok := mappingEntries(n); ok && len(entries) > 0 {
 		if m, ok := n.(*ast.MappingNode); !ok || !m.IsFlowStyle {
 			return placeOf(entries[0].Key.GetToken())
 		}
@@ -398,8 +399,8 @@ func placeOf(tok *token.Token) place {
 	return place{max(1, tok.Position.Line), max(1, tok.Position.Column)}
 }
 
-// pairs returns the entries of a mapping, and whether n is one.
-func pairs(n ast.Node) ([]*ast.MappingValueNode, bool) {
+// mappingEntries returns the entries of a mapping, and whether n is one.
+func mappingEntries(n ast.Node) ([]*ast.MappingValueNode, bool) {
 	switch n := n.(type) {
 	case *ast.MappingNode:
 		return n.Values, true
@@ -424,6 +425,6 @@ func Within(path, key string) string {
 
 // IsMapping reports whether a node is a mapping.
 func IsMapping(n ast.Node) bool {
-	_, is := pairs(n)
+	_, is := mappingEntries(n)
 	return is
 }

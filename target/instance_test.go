@@ -99,7 +99,7 @@ func TestStart(t *testing.T) {
 					t.Errorf("process %s answers, and not %d", pid, in.currentProcess().group)
 				}
 			}
-			if in.ExitErr() != nil || closed(in.Exited()) {
+			if in.ExitErr() != nil || isClosed(in.Exited()) {
 				t.Errorf("it has ended: %v", in.ExitErr())
 			}
 			stopped(t, in)
@@ -108,7 +108,7 @@ func TestStart(t *testing.T) {
 					t.Errorf("kept %d bytes of stderr that end in %q", len(out), out[max(0, len(out)-40):])
 				}
 			}
-			if closed(in.Exited()) {
+			if isClosed(in.Exited()) {
 				t.Error("being stopped counts as an end of its own")
 			}
 		})
@@ -281,7 +281,7 @@ func TestCrash(t *testing.T) {
 	if err := in.Restart(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
-	if in.ExitErr() != nil || closed(in.Exited()) {
+	if in.ExitErr() != nil || isClosed(in.Exited()) {
 		t.Errorf("after the restart it has ended: %v", in.ExitErr())
 	}
 }

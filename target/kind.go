@@ -376,7 +376,7 @@ func (p *Profile) CheckSections() error {
 func Defaults[T any](example, key string) func() T {
 	section := sync.OnceValue(func() ast.Node {
 		d := &Decoder{file: "example.yaml"}
-		body, err := d.document([]byte(example))
+		body, err := d.parseDocument([]byte(example))
 		if err != nil {
 			panic("target: " + err.Error())
 		}

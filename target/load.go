@@ -58,12 +58,12 @@ func (ks Kinds) ForLauncher(name string, texts ...string) (*Profile, error) {
 		if text == "" {
 			continue
 		}
-		body, err := d.document([]byte(text))
+		body, err := d.parseDocument([]byte(text))
 		if err != nil {
 			return nil, err
 		}
 		if p == nil {
-			p, err = d.defaults(body, ks)
+			p, err = d.defaultProfile(body, ks)
 		}
 		if err := Together(err, d.decode(body, reflect.ValueOf(p).Elem(), "")); err != nil {
 			return nil, err
@@ -82,13 +82,13 @@ func (ks Kinds) ParseIn(b []byte, name, dir string, env func(string) (string, bo
 		env = func(string) (string, bool) { return "", false }
 	}
 	d := &Decoder{file: name}
-	body, err := d.document(b)
+	body, err := d.parseDocument(b)
 	if err != nil {
 		return nil, err
 	}
-	p, err := d.defaults(body, ks)
+	p, err := d.defaultProfile(body, ks)
 	err = Together(err, d.decode(body, reflect.ValueOf(p).Elem(), ""))
-	err = Together(err, d.expand(p, env))
+	err = Together(err, d.expandVariables(p, env))
 	p.Dir = dir
 	c := &Checker{Decoder: d, Profile: p, kinds: ks}
 	c.known, _ = mistakesIn(err)
@@ -102,9 +102,9 @@ func (ks Kinds) ParseIn(b []byte, name, dir string, env func(string) (string, bo
 	return p, nil
 }
 
-// defaults returns the profile that a document starts from: that of the protocol it names. It rejects sections of
+// defaultProfile returns the profile that a document starts from: that of the protocol it names. It rejects sections of
 // other protocols and leaves other mistakes to decode and check.
-func (d *Decoder) defaults(body ast.Node, ks Kinds) (*Profile, error) {
+func (d *Decoder) defaultProfile(body ast.Node, ks Kinds) (*Profile, error) {
 	d.skip = map[string]bool{}
 	members, _ := d.Members(body, "") // decode reports its errors
 	protocol, known := ks[0].Protocol, true
@@ -142,9 +142,9 @@ func (d *Decoder) defaults(body ast.Node, ks Kinds) (*Profile, error) {
 	return p, Together(errs...)
 }
 
-// expand replaces the environment variables in all values that may have them, and keeps their contents as secrets, and
-// the credentials that addresses and paths have as they are written.
-func (d *Decoder) expand(p *Profile, env func(string) (string, bool)) error {
+// expandVariables replaces the environment variables in all values that may have them, and keeps their contents as
+// secrets, and the credentials that addresses and paths have as they are written.
+func (d *Decoder) expandVariables(p *Profile, env func(string) (string, bool)) error {
 	var errs []error
 	expanded := func(path, text string) string {
 		value, secrets, err := expandEnv(text, env)

@@ -156,10 +156,10 @@ func pipesEnd(t *testing.T, r Running, a, b speaker) {
 			t.Error(err)
 		}
 	}
-	if procgroup.Alive(a.proc.group) || exists(a.fill.dir) || !closed(a.Exited()) || a.ExitErr() == nil {
+	if procgroup.Alive(a.proc.group) || exists(a.fill.dir) || !isClosed(a.Exited()) || a.ExitErr() == nil {
 		t.Error("the one that was stopped runs, has left its folder, or does not count as ended")
 	}
-	if b.tell("still there"); b.says() != "still there" || b.ExitErr() != nil || closed(b.Exited()) {
+	if b.tell("still there"); b.says() != "still there" || b.ExitErr() != nil || isClosed(b.Exited()) {
 		t.Errorf("the other one has ended with it: %v", b.ExitErr())
 	}
 	if err := r.Stop(t.Context()); err != nil {

@@ -157,7 +157,7 @@ func awaitGroup(ctx context.Context, group int) {
 func (p *process) stopGroup(ctx context.Context, grace time.Duration) error {
 	p.mu.Lock()
 	p.asked = true
-	if grace > 0 && !closed(p.exited) {
+	if grace > 0 && !isClosed(p.exited) {
 		procgroup.Terminate(p.group)
 	}
 	p.mu.Unlock()
@@ -170,7 +170,7 @@ func (p *process) stopGroup(ctx context.Context, grace time.Duration) error {
 	}
 	p.mu.Lock()
 	p.kill()
-	if !closed(p.exited) {
+	if !isClosed(p.exited) {
 		procgroup.Kill(p.group)
 	}
 	p.mu.Unlock()
@@ -191,7 +191,7 @@ func (p *process) describeExit() error {
 	return p.err
 }
 
-func closed(c <-chan struct{}) bool {
+func isClosed(c <-chan struct{}) bool {
 	select {
 	case <-c:
 		return true

@@ -82,7 +82,7 @@ func (in *Instance) awaitReady(ctx context.Context, p *process, matched <-chan s
 		}
 	}()
 	err := in.probeUntilReady(ctx, r, matched)
-	if err == nil && !closed(p.exited) {
+	if err == nil && !isClosed(p.exited) {
 		return nil
 	}
 	if err == nil { // another process answered

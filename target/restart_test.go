@@ -67,7 +67,7 @@ func TestRestart(t *testing.T) {
 			if tidy := exists(filepath.Join(before[2], "terminated")); tidy == tt.kill {
 				t.Errorf("kill is %v, and ended in order is %v", tt.kill, tidy)
 			}
-			if closed(exited) || closed(in.Exited()) || in.ExitErr() != nil {
+			if isClosed(exited) || isClosed(in.Exited()) || in.ExitErr() != nil {
 				t.Errorf("the restart counts as an end of its own: %v", in.ExitErr())
 			}
 		})
@@ -115,7 +115,7 @@ func TestRestartFails(t *testing.T) {
 			if diff := cmp.Diff(want, err.Error()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if closed(exited) {
+			if isClosed(exited) {
 				t.Error("the restart counts as an end of its own")
 			}
 			if err := os.Remove(filepath.Join(in.fill.dir, "started")); err != nil {

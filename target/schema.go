@@ -36,19 +36,19 @@ func (ks Kinds) Schema() Shape {
 			name["required"] = []any{"protocol"}
 		}
 		all = append(all, Shape{"if": name, "then": Shape{"$ref": "#/$defs/" + k.Protocol}})
-		defs[k.Protocol] = k.shape()
+		defs[k.Protocol] = k.profileShape()
 	}
 	return Shape{
 		"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": SchemaID,
 		"title": "Profile of a target of Parley", "type": "object",
-		"properties": Shape{"protocol": Shape{"enum": list(ks.Protocols())}},
+		"properties": Shape{"protocol": Shape{"enum": anyList(ks.Protocols())}},
 		"allOf":      all, "$defs": defs,
 	}
 }
 
-// shape returns the schema of the profiles of a kind.
-func (k Kind) shape() Shape {
-	s := &Shaper{kind: k, about: comments(k.Example), words: map[string][]string{
+// profileShape returns the schema of the profiles of a kind.
+func (k Kind) profileShape() Shape {
+	s := &Shaper{kind: k, about: keyComments(k.Example), words: map[string][]string{
 		"protocol": {k.Protocol}, "role": k.Roles, "drivers": k.Drivers, "capabilities": k.Capabilities,
 	}}
 	for path, known := range k.Renames {
@@ -56,7 +56,7 @@ func (k Kind) shape() Shape {
 	}
 	out := s.Of(Profile{}, "")
 	for _, section := range k.New().Sections {
-		of := s.typed(reflect.TypeOf(section.Value).Elem(), section.Key)
+		of := s.shapeOfType(reflect.TypeOf(section.Value).Elem(), section.Key)
 		addDefaults(of, reflect.ValueOf(section.Value).Elem())
 		out["properties"].(Shape)[section.Key] = of
 	}
@@ -106,36 +106,36 @@ func defaultOf(v reflect.Value) (value any, plain bool) {
 }
 
 // Of returns the schema of a value of the type of v, at a path of the profile.
-func (s *Shaper) Of(v any, path string) Shape { return s.typed(reflect.TypeOf(v), path) }
+func (s *Shaper) Of(v any, path string) Shape { return s.shapeOfType(reflect.TypeOf(v), path) }
 
-func (s *Shaper) typed(t reflect.Type, path string) Shape {
-	out := s.bare(t, path)
+func (s *Shaper) shapeOfType(t reflect.Type, path string) Shape {
+	out := s.bareShape(t, path)
 	if text := s.about[path]; text != "" {
 		out["description"] = text
 	}
 	return out
 }
 
-// bare is typed without the description.
-func (s *Shaper) bare(t reflect.Type, path string) Shape {
+// bareShape is shapeOfType without the description.
+func (s *Shaper) bareShape(t reflect.Type, path string) Shape {
 	if own, ok := reflect.New(t).Interface().(Shaped); ok {
 		return own.Shape(s)
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
-		return s.bare(t.Elem(), path)
+		return s.bareShape(t.Elem(), path)
 	case reflect.Struct:
-		return s.structure(t, path)
+		return s.structShape(t, path)
 	case reflect.Map:
-		out := Shape{"type": "object", "additionalProperties": s.typed(t.Elem(), path+".*")}
+		out := Shape{"type": "object", "additionalProperties": s.shapeOfType(t.Elem(), path+".*")}
 		if known := s.words[path]; known != nil {
-			out["propertyNames"] = Shape{"enum": list(known)}
+			out["propertyNames"] = Shape{"enum": anyList(known)}
 		}
 		return out
 	case reflect.Slice:
-		items := s.typed(t.Elem(), path+"[]")
+		items := s.shapeOfType(t.Elem(), path+"[]")
 		if known, ok := s.words[path]; ok {
-			items = Shape{"enum": list(known)}
+			items = Shape{"enum": anyList(known)}
 		}
 		return Shape{"type": "array", "items": items}
 	case reflect.Bool:
@@ -146,20 +146,20 @@ func (s *Shaper) bare(t reflect.Type, path string) Shape {
 		return Shape{}
 	}
 	if known := s.words[path]; known != nil {
-		return Shape{"enum": list(known)}
+		return Shape{"enum": anyList(known)}
 	}
 	return Shape{"type": "string"}
 }
 
-// structure returns the schema of a struct whose fields have yaml tags.
-func (s *Shaper) structure(t reflect.Type, path string) Shape {
+// structShape returns the schema of a struct whose fields have yaml tags.
+func (s *Shaper) structShape(t reflect.Type, path string) Shape {
 	if reflect.PointerTo(t).Implements(reflect.TypeFor[Decodable]()) {
 		panic(fmt.Sprintf("target: %s decodes itself, but has no Shape", t))
 	}
 	properties := Shape{}
 	for i := range t.NumField() {
 		if key := t.Field(i).Tag.Get("yaml"); key != "" && key != "-" {
-			properties[key] = s.typed(t.Field(i).Type, Within(path, key))
+			properties[key] = s.shapeOfType(t.Field(i).Type, Within(path, key))
 		}
 	}
 	out := Shape{"type": "object", "additionalProperties": false, "properties": properties}
@@ -197,7 +197,7 @@ func (p *Pointers) Shape(*Shaper) Shape { return OneOrMore(Shape{"type": "string
 // Shape implements Shaped.
 func (l *Names) Shape(*Shaper) Shape { return OneOrMore(Shape{"type": "string"}) }
 
-func list(words []string) []any {
+func anyList(words []string) []any {
 	out := make([]any, 0, len(words))
 	for _, w := range slices.Sorted(slices.Values(words)) {
 		out = append(out, w)
@@ -208,8 +208,8 @@ func list(words []string) []any {
 // keyLine matches a key of an example, in use or commented out, with what stands behind it.
 var keyLine = regexp.MustCompile(`\A( *)#?([a-z][a-z_-]*):(?: (.*))?\z`)
 
-// comments reads what an example says about each key: the lines before it, or the end of its own.
-func comments(example string) map[string]string {
+// keyComments reads what an example says about each key: the lines before it, or the end of its own.
+func keyComments(example string) map[string]string {
 	type level struct {
 		indent int
 		path   string

@@ -113,7 +113,7 @@ func (p *Pointer) FromYAML(d *Decoder, n ast.Node, path string) error {
 // FromYAML implements Decodable.
 func (p *Pointers) FromYAML(d *Decoder, n ast.Node, path string) error {
 	if _, ok := n.(*ast.SequenceNode); ok {
-		return d.list(n, reflect.ValueOf((*[]Pointer)(p)).Elem(), path)
+		return d.decodeList(n, reflect.ValueOf((*[]Pointer)(p)).Elem(), path)
 	}
 	var only Pointer
 	err := only.FromYAML(d, n, path)
@@ -124,7 +124,7 @@ func (p *Pointers) FromYAML(d *Decoder, n ast.Node, path string) error {
 // FromYAML implements Decodable.
 func (l *Names) FromYAML(d *Decoder, n ast.Node, path string) error {
 	if _, ok := n.(*ast.SequenceNode); ok {
-		return d.list(n, reflect.ValueOf((*[]string)(l)).Elem(), path)
+		return d.decodeList(n, reflect.ValueOf((*[]string)(l)).Elem(), path)
 	}
 	only, err := d.Text(n, path)
 	*l = Names{only}
@@ -163,16 +163,16 @@ func (p Pointer) Get(doc any) (any, bool) { return wjson.Lookup(doc, string(p)) 
 // Put sets what the pointer points to in doc, and creates the objects on the way. It replaces members on the way that
 // are not objects. It panics for the pointer "", since the whole document cannot be set.
 func (p Pointer) Put(doc map[string]any, value any) {
-	if err := p.put(doc, value, true); err != nil {
+	if err := p.putValue(doc, value, true); err != nil {
 		panic("target: Put: " + err.Error())
 	}
 }
 
 // Set is Put without loss: a member on the way that is neither an object nor null, or the pointer "", is an error and
 // leaves doc unchanged.
-func (p Pointer) Set(doc map[string]any, value any) error { return p.put(doc, value, false) }
+func (p Pointer) Set(doc map[string]any, value any) error { return p.putValue(doc, value, false) }
 
-func (p Pointer) put(doc map[string]any, value any, replace bool) error {
+func (p Pointer) putValue(doc map[string]any, value any, replace bool) error {
 	if p == "" {
 		return errors.New("the whole document is not a field")
 	}

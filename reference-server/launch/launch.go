@@ -28,9 +28,9 @@ import (
 // The server shares their speed, so a slow machine must not become a fault that a verdict reports.
 const Unhurried = 5 * time.Minute
 
-// Unhurry raises limits to what the harness waits for a server known to answer within milliseconds: they only
+// RaiseLimits raises limits to what the harness waits for a server known to answer within milliseconds: they only
 // distinguish a slow machine from a missing answer. Longer limits stay.
-func Unhurry(l *target.Limits) {
+func RaiseLimits(l *target.Limits) {
 	for _, d := range []*target.Duration{&l.Open, &l.Event, &l.Turn, &l.HTTP, &l.Hook, &l.Reload} {
 		d.Duration = max(d.Duration, time.Minute)
 	}
@@ -245,7 +245,7 @@ func (r *Role) correctProfile(kinds target.Kinds, over ...string) *target.Profil
 	if err != nil {
 		panic(err)
 	}
-	Unhurry(&p.Limits)
+	RaiseLimits(&p.Limits)
 	p.Bundled = true
 	return p
 }

@@ -18,10 +18,10 @@ func Origin(r *http.Request, allow []string) (origin string, ok bool) {
 	if len(all) != 1 {
 		return "", false
 	}
-	return all[0], slices.Contains(allow, all[0]) || slices.Contains(allow, "*") || local(all[0])
+	return all[0], slices.Contains(allow, all[0]) || slices.Contains(allow, "*") || isLocal(all[0])
 }
 
-func local(origin string) bool {
+func isLocal(origin string) bool {
 	u, err := url.Parse(origin)
 	if err != nil {
 		return false

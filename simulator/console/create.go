@@ -37,7 +37,7 @@ type creation struct {
 	Faults  string `json:"faults"`
 	To      string `json:"to"`
 
-	uploaded // of a replay
+	uploadedRecords // of a replay
 }
 
 // OpenTest begins a session with a target, as POST /sessions does.
@@ -93,7 +93,7 @@ func (c *Console) openSession(ctx context.Context, q creation) (*session, error)
 	case kindPlay:
 		err = c.openPlay(s, q)
 	case kindReplay:
-		err = s.openReplay(q.uploaded)
+		err = s.openReplay(q.uploadedRecords)
 	default:
 		err = newError(http.StatusBadRequest,
 			"kind: "+strconv.Quote(q.Kind)+" is not a kind of session (test, play or replay)")

@@ -54,30 +54,31 @@ type source interface {
 	Await(ctx context.Context, mark int, match func(*transcript.Record) bool) (transcript.Record, error)
 }
 
-// still are the records of a recording. Their numbers grow, and may have gaps.
-type still []transcript.Record
+// fixedRecords are the records of a recording. Their numbers grow, and may have gaps.
+type fixedRecords []transcript.Record
 
-func (s still) After(mark int) []transcript.Record {
+func (s fixedRecords) After(mark int) []transcript.Record {
 	return s[sort.Search(len(s), func(i int) bool { return s[i].N > mark }):]
 }
 
-func (s still) Page(mark, limit int) []transcript.Record {
+func (s fixedRecords) Page(mark, limit int) []transcript.Record {
 	after := s.After(mark)
 	return after[:min(limit, len(after))]
 }
 
-func (s still) Len() int {
+func (s fixedRecords) Len() int {
 	if len(s) == 0 {
 		return 0
 	}
 	return s[len(s)-1].N
 }
 
-func (s still) Overflow() int { return 0 }
+func (s fixedRecords) Overflow() int { return 0 }
 
 // Await returns the first record above mark that matches. If there is none, it waits for the end of ctx, since no more
 // records come.
-func (s still) Await(ctx context.Context, mark int, match func(*transcript.Record) bool) (transcript.Record, error) {
+func (s fixedRecords) Await(ctx context.Context, mark int, match func(*transcript.Record) bool) (transcript.Record,
+	error) {
 	for _, r := range s.After(mark) {
 		if match(&r) {
 			return r, nil
@@ -173,8 +174,8 @@ func (s *session) showRecords(_ http.ResponseWriter, r *http.Request) (any, erro
 	return s.shownAll(firstRecords(s.records.Page(after, limit), limit, mostBytes)), nil
 }
 
-// wanted describes an awaited record. Empty members match every record.
-type wanted struct {
+// wantedRecord describes an awaited record. Empty members match every record.
+type wantedRecord struct {
 	After  int    `json:"after"`
 	Type   string `json:"type"`
 	Text   string `json:"text"` // part of its line
@@ -192,7 +193,7 @@ const (
 
 // awaitRecord answers with the first record that matches, which may already be there.
 func (s *session) awaitRecord(_ http.ResponseWriter, r *http.Request) (any, error) {
-	q := wanted{Dir: string(transcript.Received)}
+	q := wantedRecord{Dir: string(transcript.Received)}
 	if err := readBody(r, &q); err != nil {
 		return nil, err
 	}
@@ -224,13 +225,13 @@ func (s *session) awaitRecord(_ http.ResponseWriter, r *http.Request) (any, erro
 }
 
 // matchesRecord reports whether a record is an awaited one.
-func (s *session) matchesRecord(q wanted, r *transcript.Record) bool {
+func (s *session) matchesRecord(q wantedRecord, r *transcript.Record) bool {
 	return (q.Dir == "" || q.Dir == string(r.Dir)) && (q.Party == "" || q.Party == r.Conn) &&
 		(q.Type == "" || q.Type == s.typeOf(*r)) && (q.Text == "" || strings.Contains(s.redact(r.Line(0)), q.Text))
 }
 
-// uploaded is the content that a replay shows: a recording, or a scenario of a run. It is never a path.
-type uploaded struct {
+// uploadedRecords is the content that a replay shows: a recording, or a scenario of a run. It is never a path.
+type uploadedRecords struct {
 	Recording  string          `json:"recording"`  // JSON Lines
 	Results    *jsontext.Value `json:"results"`    // the results.json of a run
 	Scenario   string          `json:"scenario"`   // id of one of its scenarios; "": the first that failed
@@ -246,7 +247,7 @@ type replay struct {
 }
 
 // openReplay reads what was uploaded.
-func (s *session) openReplay(q uploaded) error {
+func (s *session) openReplay(q uploadedRecords) error {
 	s.replay = &replay{steps: q.Steps}
 	var records []transcript.Record
 	switch {
@@ -279,7 +280,7 @@ func (s *session) openReplay(q uploaded) error {
 	default:
 		return newError(http.StatusBadRequest, "give a recording (JSON Lines), or results or a transcript of a run")
 	}
-	s.protocol, s.records = s.replay.header.Protocol, still(records)
+	s.protocol, s.records = s.replay.header.Protocol, fixedRecords(records)
 	s.keepFindings(s.replay.failures...)
 	for _, f := range s.replay.failures {
 		s.breaksAt(f.At, f.Clause)

@@ -37,8 +37,8 @@ func (s *session) answerScript(w http.ResponseWriter, r *http.Request) (any, err
 	return nil, nil
 }
 
-// recorded collects actions.
-type recorded struct {
+// actionCollector collects actions.
+type actionCollector struct {
 	s       *session
 	program transcript.Dir    // of the program's messages
 	names   map[string]string // of connections, as a play calls them
@@ -49,7 +49,7 @@ type recorded struct {
 
 // recordedActions returns the actions of program and peer, in the order of the records.
 func (s *session) recordedActions() ([]script.RecordedAction, error) {
-	d := &recorded{s: s, program: transcript.Received, names: map[string]string{}, at: map[int]int{}}
+	d := &actionCollector{s: s, program: transcript.Received, names: map[string]string{}, at: map[int]int{}}
 	if s.kind == kindTest {
 		d.program = transcript.Sent
 	}
@@ -69,7 +69,7 @@ func (s *session) recordedActions() ([]script.RecordedAction, error) {
 }
 
 // addAction adds the action of a record.
-func (d *recorded) addAction(r transcript.Record, at time.Time) error {
+func (d *actionCollector) addAction(r transcript.Record, at time.Time) error {
 	refuse := func(text string) error { return newError(http.StatusConflict, text) }
 	if r.Cut > 0 {
 		return refuse("record " + strconv.Itoa(r.N) + " is too long to be kept whole (no script can repeat it)")
@@ -91,7 +91,7 @@ func (d *recorded) addAction(r transcript.Record, at time.Time) error {
 }
 
 // addProgramAction adds an action of the program.
-func (d *recorded) addProgramAction(r transcript.Record, at time.Time) {
+func (d *actionCollector) addProgramAction(r transcript.Record, at time.Time) {
 	m := script.Message{Body: r.Bytes}
 	switch r.Kind {
 	case transcript.Open:
@@ -123,7 +123,7 @@ func (d *recorded) addProgramAction(r transcript.Record, at time.Time) {
 }
 
 // addPeerAction adds an action of the peer.
-func (d *recorded) addPeerAction(r transcript.Record, at time.Time) {
+func (d *actionCollector) addPeerAction(r transcript.Record, at time.Time) {
 	a := script.Action{Do: script.Send, Party: d.names[r.Conn], Body: r.Bytes, Binary: r.Type == "binary"}
 	answers := 0
 	switch r.Kind {

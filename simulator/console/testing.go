@@ -54,10 +54,10 @@ func (s *session) failureView(f steps.Failure) Failure {
 	if f.Outcome == verdict.Failed {
 		s.breaksAt(f.At, f.Clause)
 	}
-	return s.described(f)
+	return s.describeFailure(f)
 }
 
-func (s *session) described(f steps.Failure) Failure {
+func (s *session) describeFailure(f steps.Failure) Failure {
 	return Failure{Clause: f.Clause, Outcome: f.Outcome, Monitor: f.Monitor, Expected: s.redact(f.Expected),
 		Observed: s.redact(f.Observed), Diff: s.redact(f.Diff), At: f.At}
 }
@@ -339,7 +339,7 @@ func (s *session) allFindings() []Failure {
 	if s.judge != nil {
 		s.judge.Check()
 		for _, f := range s.judge.Findings() {
-			out = append(out, s.described(f))
+			out = append(out, s.describeFailure(f))
 		}
 	}
 	s.mu.Lock()

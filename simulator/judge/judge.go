@@ -208,7 +208,7 @@ func (j *Judge) Follow(ctx context.Context, tell func([]steps.Failure)) {
 		}
 		began := time.Now()
 		mark = j.Check()
-		rest(ctx, share*time.Since(began))
+		pauseFor(ctx, share*time.Since(began))
 	}
 	j.Check()
 	close(over)
@@ -238,7 +238,7 @@ func (j *Judge) watchFindings(over <-chan struct{}, tell func([]steps.Failure)) 
 	}
 }
 
-func rest(ctx context.Context, d time.Duration) {
+func pauseFor(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -295,13 +295,13 @@ func (j *Judge) tapesOf(conn string) []*tape {
 	}
 	one := j.tapes[conn]
 	if one == nil {
-		one = &tape{of: j.observed}
+		one = &tape{of: j.observedRecords}
 		j.tapes[conn] = one
 	}
 	return []*tape{one}
 }
 
-func (j *Judge) observed(all []transcript.Record) []transcript.Record {
+func (j *Judge) observedRecords(all []transcript.Record) []transcript.Record {
 	if j.client {
 		return all
 	}

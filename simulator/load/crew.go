@@ -50,7 +50,7 @@ func (r *run) spreadLoad(ctx context.Context) (*reports.Results, error) {
 		return nil, usagef("--workers %d: there are only %s (ask for fewer workers, or for more sessions)", of,
 			words.Counted(r.o.Sessions, "session"))
 	}
-	d := &Collector{r: r, latest: histogram(), end: func() {}}
+	d := &Collector{r: r, latest: newHistogram(), end: func() {}}
 	var tasks []Task
 	for n := range of {
 		t := r.workerTask(n, of)
@@ -97,7 +97,7 @@ func (d *Collector) Report(worker int, now Report) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if w := d.workers[worker]; !w.over {
-		w.last, w.at = now, d.r.now()
+		w.last, w.at = now, d.r.elapsed()
 		_ = decodeHistogram(d.latest, now.Latest)
 	}
 	return nil
@@ -158,7 +158,7 @@ func (d *Collector) Lost(worker int, why string) {
 
 // progressState returns the state of the load.
 func (d *Collector) progressState() Progress {
-	p := Progress{Phase: d.r.phase.Load().(string), Elapsed: d.r.now()}
+	p := Progress{Phase: d.r.phase.Load().(string), Elapsed: d.r.elapsed()}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, w := range d.workers {
@@ -167,7 +167,7 @@ func (d *Collector) progressState() Progress {
 			p.Open += w.last.Open
 		}
 	}
-	p.P50, p.P99 = quantile(d.latest, 50), quantile(d.latest, 99)
+	p.P50, p.P99 = quantileOf(d.latest, 50), quantileOf(d.latest, 99)
 	d.latest.Reset()
 	return p
 }

@@ -192,7 +192,7 @@ func TestParts(t *testing.T) {
 // TestCounts: a histogram is the same after it was sent.
 func TestCounts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		h, copied := histogram(), histogram()
+		h, copied := newHistogram(), newHistogram()
 		for _, v := range rapid.SliceOf(rapid.Int64Range(lowest, highest)).Draw(t, "latencies") {
 			_ = h.RecordValue(v)
 		}

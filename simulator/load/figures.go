@@ -130,7 +130,7 @@ func cutTo(text string) string { return strings.ToValidUTF8(text[:min(len(text),
 func (r Report) completedActs() (n int64) {
 	for _, one := range r.Acts {
 		if one.Name != steps.LoadConnect {
-			h := histogram()
+			h := newHistogram()
 			_ = decodeHistogram(h, one.Latency)
 			n += h.TotalCount()
 		}
@@ -140,7 +140,7 @@ func (r Report) completedActs() (n int64) {
 
 // checkReport rejects what no worker of this version reports.
 func (r Report) checkReport() error {
-	h := histogram()
+	h := newHistogram()
 	all := append(append([]Timing{{Latency: r.Latest}}, r.Acts...), r.Stages...)
 	if len(all) > maxActs+steppings+1 || len(r.Stages) > steppings || len(r.Errors) > maxKinds+1 ||
 		len(r.Worst) > maxClauses || r.At < 0 || r.hasNegative() {

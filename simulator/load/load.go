@@ -125,7 +125,7 @@ func (r *run) launchTarget(ctx context.Context) (stop func(), err error) {
 		if err != nil {
 			return nil, fmt.Errorf("start the model stub: %w", err)
 		}
-		url, stopModel = srv.URL(), func() { within(5*time.Second, srv.Close) }
+		url, stopModel = srv.URL(), func() { stopWithin(5*time.Second, srv.Close) }
 	}
 	if err := r.checkOpenFiles(false); err != nil { // before the target starts, which inherits the limit
 		stopModel()
@@ -137,12 +137,12 @@ func (r *run) launchTarget(ctx context.Context) (stop func(), err error) {
 		return nil, err
 	}
 	return func() {
-		within(15*time.Second, r.target.Stop)
+		stopWithin(15*time.Second, r.target.Stop)
 		stopModel()
 	}, nil
 }
 
-func within(d time.Duration, stop func(context.Context) error) {
+func stopWithin(d time.Duration, stop func(context.Context) error) {
 	ctx, cancel := deadline.WithLimit(context.Background(), d)
 	defer cancel()
 	_ = stop(ctx)
@@ -264,7 +264,7 @@ func (r *run) sampleBeside(more ...func(stop <-chan struct{})) (end func()) {
 	}
 }
 
-func (r *run) now() time.Duration { return time.Since(r.began) }
+func (r *run) elapsed() time.Duration { return time.Since(r.began) }
 
 // sleepUntil sleeps until a time of the load; false if ctx has ended. It returns how late it is.
 func sleepUntil(ctx context.Context, due time.Time) (late time.Duration, ok bool) {
@@ -301,7 +301,7 @@ func (r *run) openSessions(ctx context.Context) {
 // own. It waits for their answers.
 func (r *run) scheduleActs(ctx context.Context) {
 	r.acting = time.Now()
-	from, all := r.now(), r.schedule.countActs()
+	from, all := r.elapsed(), r.schedule.countActs()
 	for round := 0; round < all; round += r.o.Sessions {
 		for _, s := range r.sessions {
 			if round+s.n >= all {
@@ -383,7 +383,7 @@ func (r *run) failOverdue(stop <-chan struct{}) {
 			return
 		case <-tick.C:
 		}
-		now := r.now()
+		now := r.elapsed()
 		for _, s := range r.sessions {
 			s.failOverdue(now)
 		}
@@ -411,7 +411,7 @@ func (r *run) reportProgress(stop <-chan struct{}) {
 
 // progressState returns the state of the load.
 func (r *run) progressState() Progress {
-	p := Progress{Phase: r.phase.Load().(string), Elapsed: r.now(), Open: r.countConnected(),
+	p := Progress{Phase: r.phase.Load().(string), Elapsed: r.elapsed(), Open: r.countConnected(),
 		Violations: r.judge.violationsSoFar()}
 	p.Acts, p.Errors, p.P50, p.P99 = r.meter.recentFigures()
 	return p
@@ -433,7 +433,7 @@ func (r *run) measureAct(name string, due time.Duration, kind, example string) {
 	if name != steps.LoadConnect {
 		stage = r.schedule.stepAt(due - r.acting.Sub(r.began))
 	}
-	r.meter.measureAct(name, stage, r.now()-due, kind, example)
+	r.meter.measureAct(name, stage, r.elapsed()-due, kind, example)
 }
 
 // countMessages counts messages.

@@ -58,12 +58,12 @@ type failing struct {
 	example string
 }
 
-func histogram() *hdrhistogram.Histogram { return hdrhistogram.New(lowest, highest, digits) }
+func newHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(lowest, highest, digits) }
 
 func newMeter(stages int) *meter {
-	m := &meter{acts: map[string]*act{}, all: histogram(), latest: histogram(), errors: map[string]*failing{}}
+	m := &meter{acts: map[string]*act{}, all: newHistogram(), latest: newHistogram(), errors: map[string]*failing{}}
 	for range stages {
-		m.stages = append(m.stages, &act{latency: histogram()})
+		m.stages = append(m.stages, &act{latency: newHistogram()})
 	}
 	return m
 }
@@ -98,7 +98,7 @@ func (m *meter) measureAct(name string, stage int, latency time.Duration, kind, 
 // actFigures returns the figures of an act. The caller holds the lock.
 func (m *meter) actFigures(name string) *act {
 	if m.acts[name] == nil {
-		m.acts[name] = &act{latency: histogram()}
+		m.acts[name] = &act{latency: newHistogram()}
 		m.names = append(m.names, name)
 	}
 	return m.acts[name]
@@ -130,12 +130,12 @@ func (m *meter) countErrors(kind, example string, n int64) {
 func (m *meter) recentFigures() (done, failed int64, p50, p99 time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	p50, p99 = quantile(m.latest, 50), quantile(m.latest, 99)
+	p50, p99 = quantileOf(m.latest, 50), quantileOf(m.latest, 99)
 	m.latest.Reset()
 	return m.done, m.failed, p50, p99
 }
 
-func quantile(h *hdrhistogram.Histogram, q float64) time.Duration {
+func quantileOf(h *hdrhistogram.Histogram, q float64) time.Duration {
 	return time.Duration(h.ValueAtQuantile(q)) * time.Microsecond
 }
 
@@ -143,8 +143,8 @@ func quantile(h *hdrhistogram.Histogram, q float64) time.Duration {
 func latencyFigures(name string, a *act, over time.Duration) reports.LoadAct {
 	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 	h := a.latency
-	out := reports.LoadAct{Name: name, Count: h.TotalCount(), Failed: a.failed, P50: ms(quantile(h, 50)),
-		P90: ms(quantile(h, 90)), P99: ms(quantile(h, 99)), P999: ms(quantile(h, 99.9)), Max: ms(quantile(h, 100))}
+	out := reports.LoadAct{Name: name, Count: h.TotalCount(), Failed: a.failed, P50: ms(quantileOf(h, 50)),
+		P90: ms(quantileOf(h, 90)), P99: ms(quantileOf(h, 99)), P999: ms(quantileOf(h, 99.9)), Max: ms(quantileOf(h, 100))}
 	if over > 0 {
 		out.Rate = float64(h.TotalCount()) / over.Seconds()
 	}
@@ -269,12 +269,12 @@ func (r *run) makeResults(ctx context.Context) (*reports.Results, error) {
 			}
 		}
 		collect.Add(runner.Observed{Role: r.role.Name, Conn: v.name, T: transcriptOf(v, r.began), Judged: all,
-			Whole: !v.cut, Redact: redact, Duration: r.now(),
+			Whole: !v.cut, Redact: redact, Duration: r.elapsed(),
 			Name: fmt.Sprintf("%s under load, such as connection %s", words.Counted(r.o.Sessions, "session"), v.name)})
 	}
 	r.completeFigures()
 	out := collect.Results()
-	out.Started, out.Duration, out.Load = r.began.UTC(), float64(r.now().Milliseconds()), &r.out
+	out.Started, out.Duration, out.Load = r.began.UTC(), float64(r.elapsed().Milliseconds()), &r.out
 	for _, text := range r.out.Said() {
 		out.Runs[0].Notes = append(out.Runs[0].Notes, reports.Note{Kind: "load", Text: text})
 	}

@@ -101,10 +101,10 @@ func TestPeer(t *testing.T) {
 	t.Cleanup(func() { ends(s) })
 	s.connectFirst(0, func() {})
 	await(t, s)
-	s.arriveAct(s.l.now())
+	s.arriveAct(s.l.elapsed())
 	await(t, s)
 	d.says("S1.peer1", transcript.Closed, "gone")
-	s.arriveAct(s.l.now())
+	s.arriveAct(s.l.elapsed())
 	await(t, s)
 	want := []string{"open S1.peer1", "joined to S1.peer1", "open S1.1", "act to S1.peer1", "gone to S1.peer1",
 		"open S1.peer2", "joined to S1.peer2", "open S1.2"}

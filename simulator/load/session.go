@@ -67,7 +67,7 @@ func (s *session) beginNextAct() {
 	} else {
 		s.next++
 	}
-	s.act, s.due, s.begun = name, due, s.l.now()
+	s.act, s.due, s.begun = name, due, s.l.elapsed()
 	if name == steps.LoadReconnect {
 		s.dialing = true
 		s.l.work.Go(s.dialAnew)
@@ -83,7 +83,7 @@ func (s *session) mustReconnect() bool { return s.broken || s.conn == nil || s.l
 func (s *session) connectFirst(due time.Duration, done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.act, s.due, s.begun, s.dialing = steps.LoadConnect, due, s.l.now(), true
+	s.act, s.due, s.begun, s.dialing = steps.LoadConnect, due, s.l.elapsed(), true
 	s.l.work.Go(func() {
 		defer done()
 		s.dialAnew()
@@ -118,7 +118,7 @@ func (s *session) dialAnew() {
 		s.finishAct("not connected", err.Error())
 		return
 	}
-	s.conn, s.begun = conn, s.l.now()
+	s.conn, s.begun = conn, s.l.elapsed()
 	if s.early {
 		s.finishAct("", "")
 		return
@@ -151,7 +151,7 @@ func (s *session) endConnection() {
 func (s *session) takeRecord(v *life, r transcript.Record) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r.At = s.l.now()
+	r.At = s.l.elapsed()
 	n := v.addRecord(r)
 	s.l.countMessages(r)
 	if v != s.life || s.broken || r.Late {
@@ -390,7 +390,7 @@ func (s *session) partyName() string {
 func (s *session) joinPeer() {
 	ready := make(chan struct{})
 	s.mu.Lock()
-	s.act, s.begun, s.dialing, s.ready = steps.LoadConnect, s.l.now(), true, ready
+	s.act, s.begun, s.dialing, s.ready = steps.LoadConnect, s.l.elapsed(), true, ready
 	s.mu.Unlock()
 	s.dialAnew()
 	late := time.NewTimer(s.l.o.Timeout)

@@ -142,7 +142,7 @@ func await(t *testing.T, s *session) {
 func TestLatencyFromDue(t *testing.T) {
 	s, d := plays(t)
 	const slow = 40 * time.Millisecond
-	due := s.l.now()
+	due := s.l.elapsed()
 	for range 3 {
 		s.arriveAct(due)
 	}
@@ -171,24 +171,24 @@ func TestLatencyFromDue(t *testing.T) {
 // anew, and the errors are counted by kind.
 func TestSessionGoesOn(t *testing.T) {
 	s, d := plays(t)
-	s.arriveAct(s.l.now())
+	s.arriveAct(s.l.elapsed())
 	<-d.sent
 	d.says(transcript.Received, transcript.Closed, "reset by peer")
 	await(t, s)
 	d.mu.Lock()
 	d.err = errors.New("refused")
 	d.mu.Unlock()
-	s.arriveAct(s.l.now())
+	s.arriveAct(s.l.elapsed())
 	await(t, s)
 	d.mu.Lock()
 	d.err = nil
 	d.mu.Unlock()
-	s.arriveAct(s.l.now())
+	s.arriveAct(s.l.elapsed())
 	await(t, s)
-	s.arriveAct(s.l.now())
+	s.arriveAct(s.l.elapsed())
 	<-d.sent
 	s.l.o.Timeout = time.Nanosecond
-	s.failOverdue(s.l.now() + time.Second)
+	s.failOverdue(s.l.elapsed() + time.Second)
 	await(t, s)
 	if d.opened != 3 || s.isConnected() {
 		t.Errorf("it has connected %d times", d.opened)
@@ -214,7 +214,7 @@ func TestLateRecord(t *testing.T) {
 // TestFindingKept: a finding fails its clause, with the records of its connection as evidence.
 func TestFindingKept(t *testing.T) {
 	s, d := plays(t)
-	s.arriveAct(s.l.now())
+	s.arriveAct(s.l.elapsed())
 	<-d.sent
 	d.says(transcript.Received, transcript.Frame, "wrong")
 	await(t, s)

@@ -114,7 +114,7 @@ func (w *Worker) Run(ctx context.Context, link Link) (last Report, err error) {
 
 // reportMeasured reports what the run has done so far.
 func (r *run) reportMeasured() Report {
-	out := Report{At: r.now(), Phase: r.phase.Load().(string), Open: r.countConnected(), Opened: int(r.ready.Load()),
+	out := Report{At: r.elapsed(), Phase: r.phase.Load().(string), Open: r.countConnected(), Opened: int(r.ready.Load()),
 		Sent: r.sent.Load(), Received: r.received.Load(), Unfinished: r.unfinished.Load(),
 		Lag: time.Duration(r.lag.Load()), Rested: r.rested.Load(), Peak: r.memory.ownPeak()}
 	r.meter.addToReport(&out)

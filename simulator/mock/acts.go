@@ -161,8 +161,8 @@ func (m *Mock) opensStream(r *http.Request) bool {
 
 func isUpgrade(in gate.Message) bool { return strings.EqualFold(in.Header.Get("Upgrade"), "websocket") }
 
-// found is a recorded act that what came is.
-type found struct {
+// matchedAct is a recorded act that what came is.
+type matchedAct struct {
 	*act
 	ids     *replay.IDs // what is known of ids then
 	foreign bool        // it is of another connection, whose ids need not be those of this client
@@ -170,7 +170,7 @@ type found struct {
 
 // findRecorded returns the recorded act that what came is; its act is nil if there is none. Of several it prefers one
 // of the same connection, and the next one behind what the client did last. The caller holds m.mu.
-func (m *Mock) findRecorded(in gate.Message, on *connection, known *replay.IDs) found {
+func (m *Mock) findRecorded(in gate.Message, on *connection, known *replay.IDs) matchedAct {
 	best := m.findAmong(in, on, known, false)
 	if best.act == nil && on != nil {
 		best = m.findAmong(in, on, replay.NewIDs(), true)
@@ -178,7 +178,7 @@ func (m *Mock) findRecorded(in gate.Message, on *connection, known *replay.IDs) 
 	return best
 }
 
-func (m *Mock) findAmong(in gate.Message, on *connection, known *replay.IDs, foreign bool) (best found) {
+func (m *Mock) findAmong(in gate.Message, on *connection, known *replay.IDs, foreign bool) (best matchedAct) {
 	came := m.readMessage(in)
 	at, like := m.loose, ""
 	if on != nil {
@@ -205,7 +205,7 @@ func (m *Mock) findAmong(in gate.Message, on *connection, known *replay.IDs, for
 			continue
 		}
 		if replay.CountDifferences(replay.Read(m.o.Messages, a.asked), came, known, m.o.Ignore) == 0 {
-			best = found{act: a, foreign: foreign}
+			best = matchedAct{act: a, foreign: foreign}
 		}
 	}
 	if best.act != nil {
@@ -217,7 +217,7 @@ func (m *Mock) findAmong(in gate.Message, on *connection, known *replay.IDs, for
 
 // refuseUnknown refuses what no recording shows. a is set if only its answer was not recorded.
 func (m *Mock) refuseUnknown(in gate.Message, a *act) gate.Decision {
-	text := "never shown: " + replay.Shown(m.named(in)+" "+string(in.Body)) + m.describeNearest(in, a)
+	text := "never shown: " + replay.Shown(m.nameOf(in)+" "+string(in.Body)) + m.describeNearest(in, a)
 	m.o.Unknown(text)
 	if in.Kind == transcript.Frame {
 		return gate.Decision{Drop: true}
@@ -227,7 +227,7 @@ func (m *Mock) refuseUnknown(in gate.Message, a *act) gate.Decision {
 	return gate.Decision{Reply: &gate.Message{Status: http.StatusNotImplemented, Body: []byte(text + "\n"), Header: h}}
 }
 
-func (m *Mock) named(in gate.Message) string {
+func (m *Mock) nameOf(in gate.Message) string {
 	kind := m.readMessage(in).Type()
 	at := strings.TrimSpace(in.Method + " " + in.Path)
 	if in.Kind == transcript.Frame {

@@ -275,12 +275,12 @@ func (c *Client) presentName(d *clientAct) string {
 		c.opens[name] = n
 	}
 	if d.asked.Kind == transcript.Open && n > 1 { // the one before has ended, or the recorded client left it
-		c.endConnection(numbered(name, n-1))
+		c.endConnection(numberedName(name, n-1))
 	}
-	return numbered(name, n)
+	return numberedName(name, n)
 }
 
-func numbered(name string, n int) string {
+func numberedName(name string, n int) string {
 	if n > 1 {
 		return fmt.Sprintf("%s (%d)", name, n)
 	}

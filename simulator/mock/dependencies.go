@@ -46,11 +46,11 @@ type arrival struct {
 // hasCome reports whether it has come, or one of the row of which it is.
 func (h *arrival) hasCome() bool { return h.first.any }
 
-// bucket are the messages of one sort on a connection.
-type bucket struct{ fresh, came []*arrival }
+// arrivalsOfSort are the messages of one sort on a connection.
+type arrivalsOfSort struct{ fresh, came []*arrival }
 
 // moveToArrived notes that a message has come.
-func (b *bucket) moveToArrived(h *arrival) {
+func (b *arrivalsOfSort) moveToArrived(h *arrival) {
 	i := slices.Index(b.fresh, h)
 	b.fresh, b.came = slices.Delete(b.fresh, i, i+1), append(b.came, h)
 }
@@ -62,16 +62,16 @@ type played struct {
 	acts     []*clientAct
 	heard    []*arrival
 	ids      *replay.IDs
-	byServer map[string]bool               // ids that the server has drawn
-	buckets  map[string]map[string]*bucket // by connection and sort
+	byServer map[string]bool                       // ids that the server has drawn
+	buckets  map[string]map[string]*arrivalsOfSort // by connection and sort
 }
 
 // bucketOf returns the messages of a sort on a connection.
-func (p *played) bucketOf(conn, sort string) *bucket {
+func (p *played) bucketOf(conn, sort string) *arrivalsOfSort {
 	if b := p.buckets[conn][sort]; b != nil {
 		return b
 	}
-	return &bucket{}
+	return &arrivalsOfSort{}
 }
 
 // linkWaits links what waits with what it waits for, and returns what waits for nothing.
@@ -87,17 +87,17 @@ func (p *played) linkWaits() (ready []*clientAct) {
 			ready = append(ready, d)
 		}
 	}
-	p.buckets = map[string]map[string]*bucket{}
+	p.buckets = map[string]map[string]*arrivalsOfSort{}
 	for _, h := range p.heard {
 		if h.r.Reply != 0 { // it is found by what it answers
 			continue
 		}
 		if p.buckets[h.r.Conn] == nil {
-			p.buckets[h.r.Conn] = map[string]*bucket{}
+			p.buckets[h.r.Conn] = map[string]*arrivalsOfSort{}
 		}
 		of, sort := p.buckets[h.r.Conn], h.m.Sort()
 		if of[sort] == nil {
-			of[sort] = &bucket{}
+			of[sort] = &arrivalsOfSort{}
 		}
 		of[sort].fresh = append(of[sort].fresh, h)
 	}

@@ -146,7 +146,7 @@ func (c *Client) findRecorded(ctx context.Context, l *link, r transcript.Record,
 }
 
 // arrivedFirst returns the messages of a bucket: first those that have come.
-func (b *bucket) arrivedFirst() iter.Seq[*arrival] {
+func (b *arrivalsOfSort) arrivedFirst() iter.Seq[*arrival] {
 	return func(yield func(*arrival) bool) {
 		for _, h := range slices.Concat(b.came, b.fresh) {
 			if !yield(h) {

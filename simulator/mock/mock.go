@@ -245,7 +245,7 @@ func (m *Mock) answerMessage(ctx context.Context, in gate.Message) gate.Decision
 }
 
 // noteAct notes what a client has done. The caller holds m.mu.
-func (m *Mock) noteAct(on *connection, a found) {
+func (m *Mock) noteAct(on *connection, a matchedAct) {
 	if on != nil && !a.foreign {
 		on.ids, on.at = a.ids, a.place
 	}
@@ -258,7 +258,7 @@ type job struct {
 }
 
 // recordedReaction returns what the recorded server sent then. by is the connection of who acts. The caller holds m.mu.
-func (m *Mock) recordedReaction(a found, by *connection) []job {
+func (m *Mock) recordedReaction(a matchedAct, by *connection) []job {
 	var jobs []job
 	for _, r := range a.follows {
 		to := m.of[r.Conn]

@@ -183,9 +183,9 @@ func newProxy(o Options) (*Proxy, error) {
 	if c, ok := o.Protocol.(steps.Correlator); ok {
 		p.correlate = c.Correlate(o.Profile)
 	}
-	p.secrets.add(o.Profile.Secrets...)
-	p.secrets.add(o.Token)
-	p.secrets.add(transcript.URLSecrets(o.To)...)
+	p.secrets.addValues(o.Profile.Secrets...)
+	p.secrets.addValues(o.Token)
+	p.secrets.addValues(transcript.URLSecrets(o.To)...)
 	for _, r := range o.Roles {
 		if o.Handle != nil && r.Side == Client {
 			continue

@@ -29,7 +29,7 @@ type secrets struct {
 	made  *transcript.Redactor
 }
 
-func (s *secrets) add(values ...string) {
+func (s *secrets) addValues(values ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, v := range values {
@@ -43,16 +43,16 @@ func (s *secrets) add(values ...string) {
 func (s *secrets) requestSecrets(r *http.Request) {
 	for _, name := range []string{"Authorization", "Proxy-Authorization", "X-Api-Key"} {
 		for _, v := range r.Header.Values(name) {
-			s.add(v)
+			s.addValues(v)
 			if _, credentials, ok := strings.Cut(v, " "); ok {
-				s.add(strings.TrimSpace(credentials))
+				s.addValues(strings.TrimSpace(credentials))
 			}
 		}
 	}
 	for _, c := range r.Cookies() {
-		s.add(c.Value)
+		s.addValues(c.Value)
 	}
-	s.add(transcript.URLSecrets(r.RequestURI)...)
+	s.addValues(transcript.URLSecrets(r.RequestURI)...)
 }
 
 // maxSecret bounds the length of a secret in a message, in bytes.
@@ -74,7 +74,7 @@ func (s *secrets) messageSecrets(p []byte) {
 	for _, found := range named.FindAllSubmatch(p, 100) {
 		var text string
 		if len(found[1]) < maxSecret && json.Unmarshal(found[1], &text, jsonform.Lenient) == nil {
-			s.add(text)
+			s.addValues(text)
 		}
 	}
 }

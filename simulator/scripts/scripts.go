@@ -31,7 +31,7 @@ func List(protocol string) []*script.Script {
 			panic(err)
 		}
 		for _, e := range entries {
-			s, err := read(folder.Name(), e.Name())
+			s, err := readScript(folder.Name(), e.Name())
 			if err != nil {
 				panic(err)
 			}
@@ -71,7 +71,7 @@ func Text(protocol, name string) ([]byte, error) {
 	return files.ReadFile(path.Join(protocol, name+".yaml"))
 }
 
-func read(folder, file string) (*script.Script, error) {
+func readScript(folder, file string) (*script.Script, error) {
 	name := path.Join(folder, file)
 	text, err := files.ReadFile(name)
 	if err != nil {

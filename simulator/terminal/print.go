@@ -43,9 +43,9 @@ func (t *Terminal) renderRecord(r transcript.Record) string {
 	return line
 }
 
-// steady replaces what differs from run to run, so that two outputs can be compared: ids by their order of appearance,
-// times and ports.
-type steady struct {
+// steadyNames replaces what differs from run to run, so that two outputs can be compared: ids by their order of
+// appearance, times and ports.
+type steadyNames struct {
 	nonce string
 	names map[string]string // the replacement of an id
 }
@@ -57,7 +57,7 @@ var (
 	token    = regexp.MustCompile(`[A-Za-z0-9_-]{10,}`)
 )
 
-func (s *steady) steadyText(line string) string {
+func (s *steadyNames) steadyText(line string) string {
 	line = strings.ReplaceAll(line, s.nonce, "<nonce>")
 	line = instant.ReplaceAllString(line, "<time>")
 	line = loopback.ReplaceAllString(line, "$1:<port>")

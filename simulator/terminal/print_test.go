@@ -7,7 +7,7 @@ import (
 
 // TestSteady: what differs from run to run is replaced, and nothing else.
 func TestSteady(t *testing.T) {
-	s := steady{nonce: "live-ws-1f2e3d", names: map[string]string{}}
+	s := steadyNames{nonce: "live-ws-1f2e3d", names: map[string]string{}}
 	for _, row := range []struct{ reason, in, want string }{
 		{"ids by the order in which they come", "sess_7CGQNWWQNIQT conn_CZ3M4VBX12", "<id 1> <id 2>"},
 		{"the same id again", "conn_CZ3M4VBX12", "<id 2>"},

@@ -33,7 +33,7 @@ type Options struct {
 type Terminal struct {
 	o      Options
 	paint  paint
-	steady steady
+	steady steadyNames
 
 	mu       sync.Mutex          // held during printing
 	told     int                 // the last record that was printed, or is in batch
@@ -49,7 +49,7 @@ func New(o Options) *Terminal {
 		o.Width = 160
 	}
 	return &Terminal{o: o, paint: paint(o.Color), came: make(chan struct{}, 1),
-		steady: steady{nonce: o.Session.Nonce(), names: map[string]string{}}}
+		steady: steadyNames{nonce: o.Session.Nonce(), names: map[string]string{}}}
 }
 
 // MistakeError is a line that cannot be carried out; the session continues.

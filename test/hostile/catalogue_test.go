@@ -216,7 +216,7 @@ func (r row) judged(t *testing.T, m met) {
 	if m.results == nil {
 		t.Fatal("it wrote no results")
 	}
-	suitetest.Keep(t, m.results)
+	suitetest.KeepResults(t, m.results)
 	suitetest.SameInEveryReport(t, m.results)
 	allowed := map[string]bool{}
 	protocol, _, _ := strings.Cut(r.of, "/")

@@ -87,7 +87,7 @@ func TestOddPages(t *testing.T) {
 				tier.Night(t)
 			}
 			p := protocols.Kinds().New("agent-client")
-			launch.Unhurry(&p.Limits)
+			launch.RaiseLimits(&p.Limits)
 			launcher := bundle.Launcher(mutants.Mutant{ID: odd.name, Patches: odd.patches}.Patch)
 			res := suitetest.Judge(t, runner.Options{Profile: p, Launcher: launcher, Browser: shared,
 				Tags: odd.tags, AllowIncomplete: true})
@@ -122,7 +122,7 @@ func TestPageNotes(t *testing.T) {
 	}
 	p := protocols.Kinds().New("agent-client")
 	binding.Of(p).Folder = folder
-	launch.Unhurry(&p.Limits)
+	launch.RaiseLimits(&p.Limits)
 	res := suitetest.Judge(t, runner.Options{Profile: p, Browser: suitetest.Browser(t), Tags: "@AC-018",
 		AllowIncomplete: true})
 	if res.Exit != verdict.ExitConformant {
@@ -154,7 +154,7 @@ func TestBlame(t *testing.T) {
 			all := mutants.All()
 			i := slices.IndexFunc(all, func(m mutants.Mutant) bool { return m.ID == r.mutant })
 			p := protocols.Kinds().New("agent-client")
-			launch.Unhurry(&p.Limits)
+			launch.RaiseLimits(&p.Limits)
 			res := suitetest.Judge(t, runner.Options{Profile: p, Launcher: bundle.Launcher(all[i].Patch), Browser: shared,
 				Tags: r.tags, AllowIncomplete: true})
 			var failed []string

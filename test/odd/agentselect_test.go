@@ -152,9 +152,9 @@ func TestOddServers(t *testing.T) {
 			if row.night {
 				tier.Night(t)
 			}
-			suitetest.Works(t)
+			suitetest.AwaitTurn(t)
 			brain := llm.New()
-			p := suitetest.Own("agent-select", "").Profile
+			p := suitetest.BundledTarget("agent-select", "").Profile
 			p.Drivers = []string{"sse"}
 			if row.quick {
 				p.Limits.Event.Duration, p.Limits.Turn.Duration = 2*time.Second, 2*time.Second
@@ -221,7 +221,7 @@ func TestSwitchesOfOthers(t *testing.T) {
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
-			suitetest.Works(t)
+			suitetest.AwaitTurn(t)
 			res := suitetest.JudgeAgentSelect(t, "@AS-095", func(o agentselect.Options) (launch.Handler, error) {
 				r.make(&o)
 				return agentselect.New(o)
@@ -259,7 +259,7 @@ func TestEventsTwice(t *testing.T) {
 			if row.name != "everything" {
 				tier.Night(t)
 			}
-			suitetest.Works(t)
+			suitetest.AwaitTurn(t)
 			res := suitetest.JudgeAgentSelect(t, "", func(o agentselect.Options) (launch.Handler, error) {
 				o.Outbound = func(_ agentselect.Manager, to agentselect.ConnInfo, ev agentselect.Event, send tell) {
 					send(to.ID, ev)
@@ -314,7 +314,7 @@ func resetsReused(h http.Handler) *httptest.Server {
 
 // TestResetOnReuse checks that a reset of a reused connection is not blamed on the message.
 func TestResetOnReuse(t *testing.T) {
-	suitetest.Works(t)
+	suitetest.AwaitTurn(t)
 	brain := llm.New()
 	h, err := agentselect.New(agentselect.Options{Brain: brain})
 	if err != nil {
@@ -330,9 +330,9 @@ func TestResetOnReuse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	launch.Unhurry(&p.Limits)
-	p.Tools.Confirm, p.Tools.Ask = suitetest.Own("agent-select", "").Profile.Tools.Confirm, suitetest.Own("agent-select",
-		"").Profile.Tools.Ask
+	launch.RaiseLimits(&p.Limits)
+	p.Tools.Confirm, p.Tools.Ask = suitetest.BundledTarget("agent-select", "").Profile.Tools.Confirm,
+		suitetest.BundledTarget("agent-select", "").Profile.Tools.Ask
 	res := suitetest.Judge(t, runner.Options{Profile: p, Brain: brain, Tags: "not @exclusive", AllowIncomplete: true})
 	if got := suitetest.Broken(res); len(got) > 0 {
 		t.Errorf("broken %v\n%s", got, suitetest.Console(t, res))
@@ -352,7 +352,7 @@ func TestResetOnReuse(t *testing.T) {
 func TestSameToolsForAll(t *testing.T) {
 	t.Parallel()
 	brain := llm.New()
-	p := suitetest.Own("agent-select", "").Profile
+	p := suitetest.BundledTarget("agent-select", "").Profile
 	p.Drivers, p.Agents.Tools = []string{target.SSE}, nil
 	res := suitetest.Judge(t, runner.Options{Profile: p, Brain: brain, Tags: "@AS-048", AllowIncomplete: true,
 		Launcher: suitetest.Mutant(t, p.Protocol, "offers-all-tools").Launch(brain)})
@@ -367,7 +367,7 @@ func TestSameToolsForAll(t *testing.T) {
 // are its own.
 func TestDoctorOfSameTools(t *testing.T) {
 	t.Parallel()
-	declared := suitetest.Own("agent-select", "").Profile.Agents.Tools
+	declared := suitetest.BundledTarget("agent-select", "").Profile.Agents.Tools
 	for _, row := range []struct {
 		name   string
 		tools  map[string][]string

@@ -43,10 +43,10 @@ func lagging(lag time.Duration) func(o *agentselect.Options) {
 
 // TestLagging checks that a server may stay busy for a moment after complete, which no document mentions.
 func TestLagging(t *testing.T) {
-	suitetest.Works(t)
+	suitetest.AwaitTurn(t)
 	for run := range 2 {
 		brain := llm.New()
-		p := suitetest.Own("agent-select", "").Profile
+		p := suitetest.BundledTarget("agent-select", "").Profile
 		p.Drivers = []string{"sse"}
 		l := bundle.Launcher(brain, func(o agentselect.Options) (launch.Handler, error) {
 			lagging(40 * time.Millisecond)(&o)

@@ -82,10 +82,10 @@ func TestHasty(t *testing.T) {
 		{"nothing tells", hasty{}, []string{"AS-047", "AS-069"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			suitetest.Works(t)
+			suitetest.AwaitTurn(t)
 			for run := range 3 {
 				brain := llm.New()
-				p := suitetest.Own("agent-select", "").Profile
+				p := suitetest.BundledTarget("agent-select", "").Profile
 				p.Drivers = []string{"sse"}
 				l := bundle.Launcher(brain, func(o agentselect.Options) (launch.Handler, error) {
 					row.hasty.make(&o)

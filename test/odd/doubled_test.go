@@ -68,7 +68,7 @@ func TestMessagesTwice(t *testing.T) {
 			if row.night {
 				tier.Night(t)
 			}
-			suitetest.Works(t)
+			suitetest.AwaitTurn(t)
 			brain := llm.New()
 			handler, err := sessionchat.New(sessionchat.Options{DB: filepath.Join(t.TempDir(), "sessions.db"), Unsynced: true,
 				Backend: brain,
@@ -96,7 +96,7 @@ func TestMessagesTwice(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			launch.Unhurry(&p.Limits)
+			launch.RaiseLimits(&p.Limits)
 			res := suitetest.Judge(t, runner.Options{Profile: p, Brain: brain, Tags: "not @exclusive", AllowIncomplete: true})
 			if got := suitetest.Broken(res); !slices.Equal(got, row.breaks) {
 				t.Errorf("broken %v, want %v\n%s", got, row.breaks, suitetest.Console(t, res))
@@ -190,13 +190,13 @@ func (b *connections) publish(data []byte) {
 
 // TestSharedBus checks that a bus may be shared by connections, and that the user is told.
 func TestSharedBus(t *testing.T) {
-	suitetest.Works(t)
+	suitetest.AwaitTurn(t)
 	p, err := protocols.Kinds().ForURL("session-runtime", sharedBus(t).URL)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.Drivers = []string{target.WS}
-	launch.Unhurry(&p.Limits)
+	launch.RaiseLimits(&p.Limits)
 	res := suitetest.Judge(t, suitetest.OneIn(4, runner.Options{Profile: p, AllowIncomplete: true}))
 	if got := suitetest.Broken(res); len(got) > 0 || res.Exit != verdict.ExitConformant {
 		t.Errorf("exit %d, broken %v\n%s", res.Exit, got, suitetest.Console(t, res))

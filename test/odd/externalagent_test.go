@@ -85,7 +85,7 @@ func TestOneRelaySession(t *testing.T) {
 
 // TestClockInUISpec: a clock in the uiSpec of an otherwise correct host changes on its own, and no verdict.
 func TestClockInUISpec(t *testing.T) {
-	suitetest.Works(t)
+	suitetest.AwaitTurn(t)
 	for _, hertz := range []float64{1, 3, 5} {
 		if hertz != 3 && !tier.All() {
 			continue

@@ -200,7 +200,7 @@ func TestMiddleboxes(t *testing.T) {
 
 // judge runs scenarios against two instances of a server behind a middlebox.
 func (m middlebox) judge(t *testing.T, protocol string, make func(*llm.Brain) (launch.Handler, error)) {
-	suitetest.Works(t)
+	suitetest.AwaitTurn(t)
 	brain := llm.New()
 	var servers [2]launch.Handler
 	for i := range servers {
@@ -220,7 +220,7 @@ func (m middlebox) judge(t *testing.T, protocol string, make func(*llm.Brain) (l
 	if err != nil {
 		t.Fatal(err)
 	}
-	if launch.Unhurry(&p.Limits); m.limited {
+	if launch.RaiseLimits(&p.Limits); m.limited {
 		p.Limits.Event = target.Duration{Duration: 3 * time.Second}
 	}
 	o := runner.Options{Profile: p, Brain: brain, Drivers: p.Drivers[:1],

@@ -68,14 +68,14 @@ func preached(w http.ResponseWriter, r *http.Request) {
 // TestPromptAsUserMessage checks that an agent's prompt is recognised in a user message, and that a message after the
 // user's own does not hide a directive.
 func TestPromptAsUserMessage(t *testing.T) {
-	suitetest.Works(t)
+	suitetest.AwaitTurn(t)
 	between := httptest.NewServer(http.HandlerFunc(preached))
 	t.Cleanup(between.Close)
 	p, err := protocols.Kinds().Load("examples/profiles/python.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	launch.Unhurry(&p.Limits)
+	launch.RaiseLimits(&p.Limits)
 	p.Drivers = []string{target.SSE}
 	p.Model.Env["OPENAI_BASE_URL"] = between.URL + "/{model}/v1"
 	res := suitetest.Judge(t, runner.Options{Profile: p, Tags: "@model"})

@@ -73,7 +73,7 @@ func TestResumesAsAnother(t *testing.T) {
 	for name, odd := range map[string]func(*sessionchat.Options){"from the last message": resumesAnew,
 		"from the last chat": countsFromChats} {
 		t.Run(name, func(t *testing.T) {
-			suitetest.Works(t)
+			suitetest.AwaitTurn(t)
 			runs := 3
 			if tier.All() {
 				runs = 15
@@ -91,7 +91,7 @@ func TestResumesAsAnother(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				launch.Unhurry(&p.Limits)
+				launch.RaiseLimits(&p.Limits)
 				binding.Of(p).Idle = target.Duration{Duration: kept}
 				res := suitetest.Judge(t, runner.Options{Profile: p, Brain: brain, Tags: "not @exclusive", AllowIncomplete: true})
 				if got := suitetest.Broken(res); !slices.Equal(got, []string{"SC-016a"}) {

@@ -92,7 +92,7 @@ func TestClosesFormer(t *testing.T) {
 	t.Parallel()
 	for _, after := range []time.Duration{0, 3 * time.Millisecond, 30 * time.Millisecond} {
 		t.Run(after.String(), func(t *testing.T) {
-			suitetest.Works(t)
+			suitetest.AwaitTurn(t)
 			res := suitetest.JudgeAgentSelect(t, "@AS-094", func(o agentselect.Options) (launch.Handler, error) {
 				h, err := agentselect.New(o)
 				return &closesFormer{Handler: h, after: after, streams: map[string]context.CancelFunc{},

@@ -104,7 +104,7 @@ func TestLateEnds(t *testing.T) {
 	t.Parallel()
 	for _, row := range lateEnds {
 		t.Run(row.name, func(t *testing.T) {
-			suitetest.Works(t)
+			suitetest.AwaitTurn(t)
 			brain := llm.New()
 			handler, err := sessionchat.New(sessionchat.Options{DB: filepath.Join(t.TempDir(), "sessions.db"), Unsynced: true,
 				Backend: brain, Outbound: row.tell()})
@@ -123,7 +123,7 @@ func TestLateEnds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			launch.Unhurry(&p.Limits)
+			launch.RaiseLimits(&p.Limits)
 			res := suitetest.Judge(t, runner.Options{Profile: p, Brain: brain, Tags: "not @exclusive", AllowIncomplete: true})
 			if got := suitetest.Broken(res); !slices.Equal(got, row.breaks) {
 				t.Errorf("broken %v, want %v\n%s", got, row.breaks, suitetest.Console(t, res))
@@ -134,7 +134,7 @@ func TestLateEnds(t *testing.T) {
 
 // TestTwice checks that sessions a target keeps from one run do not confuse the next run.
 func TestTwice(t *testing.T) {
-	suitetest.Works(t)
+	suitetest.AwaitTurn(t)
 	brain := llm.New()
 	handler, err := sessionchat.New(sessionchat.Options{DB: filepath.Join(t.TempDir(), "sessions.db"), Unsynced: true,
 		Backend: brain})
@@ -154,7 +154,7 @@ func TestTwice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		launch.Unhurry(&p.Limits)
+		launch.RaiseLimits(&p.Limits)
 		res := suitetest.Judge(t, runner.Options{Profile: p, Brain: brain, Tags: "not @exclusive", AllowIncomplete: true})
 		if res.Exit != verdict.ExitConformant {
 			t.Fatalf("run %d: exit %d\n%s", run+1, res.Exit, suitetest.Console(t, res))

@@ -128,13 +128,13 @@ var oneSlot = []change{{"orchestrator.py", listed, `        if not turn.collecte
 // TestOddRuntimes checks that no orchestrator fails for what the document leaves open.
 func TestOddRuntimes(t *testing.T) {
 	t.Parallel()
-	suitetest.Needs(t, "python3")
+	suitetest.RequireProgram(t, "python3")
 	for i, o := range oddRuntimes {
 		t.Run(o.name, func(t *testing.T) {
 			if i > 0 {
 				tier.Night(t)
 			}
-			suitetest.Works(t)
+			suitetest.AwaitTurn(t)
 			p := changed(t, o.changes...)
 			p.Limits.Quiet.Duration = 500 * time.Millisecond // its own timers are late on a busy machine
 			res := suitetest.Judge(t, runner.Options{Profile: p, Explore: explored[o.name], Seed: 1})
@@ -147,8 +147,8 @@ func TestOddRuntimes(t *testing.T) {
 
 // TestSlowStart: a process that takes longer to load than limits.event is judged nevertheless.
 func TestSlowStart(t *testing.T) {
-	suitetest.Needs(t, "python3")
-	suitetest.Works(t)
+	suitetest.RequireProgram(t, "python3")
+	suitetest.AwaitTurn(t)
 	p := changed(t)
 	p.Command.Run = []string{"sh", "-c", "sleep 4; exec python3 adapter.py"} // the delay is what is tested
 	p.Limits.Event.Duration = 3 * time.Second
@@ -184,14 +184,14 @@ func changed(t *testing.T, changes ...change) *target.Profile {
 	p := protocols.Kinds().New("session-runtime")
 	p.Name, p.Drivers, p.Dir = "changed orchestrator", []string{target.Stdio}, dir
 	p.Command = &target.Command{Run: []string{"python3", "adapter.py"}}
-	launch.Unhurry(&p.Limits)
+	launch.RaiseLimits(&p.Limits)
 	return p
 }
 
 // TestOneTurnID checks an orchestrator that uses the same turn_id for every turn: it breaks only the clauses that
 // require distinct ids.
 func TestOneTurnID(t *testing.T) {
-	suitetest.Works(t)
+	suitetest.AwaitTurn(t)
 	p := changed(t, change{"orchestrator.py",
 		`        turn_id = meta.get("turn_id") or new_id()`, `        turn_id = "t"`})
 	res := suitetest.Judge(t, runner.Options{
@@ -215,7 +215,7 @@ func TestOneTurnID(t *testing.T) {
 // TestFirstChunkLate checks that an orchestrator that needs longer for a chunk than the shortest limit gets a longer
 // one, so that its fault is found: it forwards the chunk but still waits for the acknowledgement.
 func TestFirstChunkLate(t *testing.T) {
-	suitetest.Works(t)
+	suitetest.AwaitTurn(t)
 	p := changed(t,
 		change{"orchestrator.py", "        self._start(turn)  # output before INPUT_ACK is an implicit start\n", ""},
 		change{"adapter.py", handles, `        if frame.get("event") == "AGENT_OUTPUT":

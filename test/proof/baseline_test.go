@@ -43,7 +43,7 @@ func TestBaseline(t *testing.T) {
 			if !c.day {
 				tier.Night(t)
 			}
-			suitetest.Works(t)
+			suitetest.AwaitTurn(t)
 			o := suitetest.Bundled("agent-select", "")
 			if c.broken {
 				o.Brain = llm.New()

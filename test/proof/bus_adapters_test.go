@@ -30,7 +30,7 @@ func judgeBus(t *testing.T, examples, folder, profile, tags string) *reports.Res
 	if err != nil {
 		t.Fatal(err)
 	}
-	launch.Unhurry(&p.Limits)
+	launch.RaiseLimits(&p.Limits)
 	o := runner.Options{Profile: p, Tags: tags, AllowIncomplete: true, Again: "parley run --target " + name}
 	if tags == "" {
 		o = suitetest.OneIn(12, o)
@@ -47,8 +47,8 @@ func TestBusAdapters(t *testing.T) {
 				if b.tool == "node" {
 					tier.Night(t)
 				}
-				suitetest.Needs(t, b.tool)
-				suitetest.Works(t)
+				suitetest.RequireProgram(t, b.tool)
+				suitetest.AwaitTurn(t)
 				res := judgeBus(t, "examples", b.folder, profile, "")
 				passed := res.Runs[0].Totals.Scenarios.ByOutcome[verdict.Passed]
 				if passed < 10 || len(suitetest.Broken(res)) > 0 || res.Exit != verdict.ExitConformant {
@@ -66,8 +66,8 @@ func TestBusAdaptersSubscribe(t *testing.T) {
 	t.Parallel()
 	for _, b := range buses {
 		t.Run(b.folder, func(t *testing.T) {
-			suitetest.Needs(t, b.tool)
-			suitetest.Works(t)
+			suitetest.RequireProgram(t, b.tool)
+			suitetest.AwaitTurn(t)
 			examples := filepath.Join(t.TempDir(), "examples")
 			if err := os.CopyFS(examples, os.DirFS("examples")); err != nil {
 				t.Fatal(err)

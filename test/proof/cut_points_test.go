@@ -59,7 +59,7 @@ func TestCutPoints(t *testing.T) {
 		if protocol != "session-chat" && protocol != "session-runtime" {
 			tier.Night(t)
 		}
-		suitetest.WorksOn(t, protocol)
+		suitetest.AwaitTurnOn(t, protocol)
 		sub := bundled.All.For(protocols.Kinds(), protocol, role)
 		tags := "@cut-reset"
 		switch {
@@ -122,7 +122,7 @@ func TestCutMutants(t *testing.T) {
 			mutants = mutants[:1]
 		}
 		for _, m := range mutants {
-			t.Run(m.ID, func(t *testing.T) { suitetest.WorksOn(t, protocol); cutsFind(t, protocol, role, m) })
+			t.Run(m.ID, func(t *testing.T) { suitetest.AwaitTurnOn(t, protocol); cutsFind(t, protocol, role, m) })
 		}
 	})
 }

@@ -102,7 +102,7 @@ func TestDifferentialFindsNothingBetweenEquals(t *testing.T) {
 			if c.protocol != "session-chat" && c.role != "relay" {
 				tier.Night(t)
 			}
-			suitetest.WorksOn(t, c.protocol)
+			suitetest.AwaitTurnOn(t, c.protocol)
 			side := sampledSide(6, bundledSide(c.protocol, c.role, c.tags))
 			if !tier.All() {
 				c.least /= 12
@@ -134,7 +134,7 @@ func TestDifferentialNamesTheClauseOfAMutant(t *testing.T) {
 			if i%2 > 0 {
 				tier.Night(t)
 			}
-			suitetest.Works(t)
+			suitetest.AwaitTurn(t)
 			all := suitetest.Mutants(c.protocol, c.role)
 			at := slices.IndexFunc(all, func(m runner.Mutant) bool { return m.ID == c.mutant })
 			if at < 0 {
@@ -173,7 +173,7 @@ func TestDifferentialNamesTheClauseOfAMutant(t *testing.T) {
 // decides their differences.
 func TestDifferentialListsWhatIsOpen(t *testing.T) {
 	tier.Night(t)
-	suitetest.Works(t)
+	suitetest.AwaitTurn(t)
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Fatal("python3 is missing; install it: apt-get install -y python3   (3.11 or later)")
 	}
@@ -182,7 +182,7 @@ func TestDifferentialListsWhatIsOpen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		launch.Unhurry(&p.Limits)
+		launch.RaiseLimits(&p.Limits)
 		return runner.Options{Protocols: protocols.All, Profile: p, Again: "parley run"}
 	}}
 	rep := differ(t, sampledSide(3, bundledSide("session-chat", "server", "")), sampledSide(3, foreign))
@@ -201,7 +201,7 @@ func TestDifferentialListsWhatIsOpen(t *testing.T) {
 
 // TestDifferentialJudgesNobodyWhoIsNotThere checks that there is no list if one of the targets cannot be reached.
 func TestDifferentialJudgesNobodyWhoIsNotThere(t *testing.T) {
-	suitetest.Works(t)
+	suitetest.AwaitTurn(t)
 	nobody := differential.Side{Name: "nobody", Options: func() runner.Options {
 		p, err := protocols.Kinds().ForURL("session-chat", "http://127.0.0.1:1")
 		if err != nil {

@@ -56,10 +56,10 @@ func TestDrivenAgent(t *testing.T) {
 			if i > 0 {
 				tier.Night(t)
 			}
-			suitetest.Works(t)
-			suitetest.Needs(t, "python3")
+			suitetest.AwaitTurn(t)
+			suitetest.RequireProgram(t, "python3")
 			p := drivenWith(t, r.from, r.to)
-			launch.Unhurry(&p.Limits)
+			launch.RaiseLimits(&p.Limits)
 			if r.hook != "" {
 				p.Hooks.Call = strings.ReplaceAll(r.hook, "%s", p.Hooks.Call)
 			}

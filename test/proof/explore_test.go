@@ -14,7 +14,7 @@ import (
 
 // TestExplore checks that random sequences find nothing in the bundled server.
 func TestExplore(t *testing.T) {
-	suitetest.Works(t)
+	suitetest.AwaitTurn(t)
 	o := suitetest.Bundled("session-chat", "")
 	o.Explore, o.Seed, o.Tags, o.AllowIncomplete = 100, 1, "@explored", true
 	res := suitetest.Judge(t, o)
@@ -36,8 +36,8 @@ func TestExplore(t *testing.T) {
 // shows it.
 func TestExploreFinds(t *testing.T) {
 	tier.Night(t)
-	suitetest.Works(t)
-	b := suitetest.Own("session-chat", "")
+	suitetest.AwaitTurn(t)
+	b := suitetest.BundledTarget("session-chat", "")
 	p := suitetest.MutantProfile("session-chat", "")
 	res := suitetest.Judge(t,
 		runner.Options{Profile: p, Launcher: suitetest.Mutant(t, p.Protocol, "leaks-when-switching").Launch(b.Brain),
@@ -67,7 +67,7 @@ func TestExploreFinds(t *testing.T) {
 // TestExploreRuntime checks that random sequences find nothing in the bundled orchestrator.
 func TestExploreRuntime(t *testing.T) {
 	tier.Night(t)
-	suitetest.Works(t)
+	suitetest.AwaitTurn(t)
 	const sequences = 200
 	o := suitetest.Bundled("session-runtime", "")
 	o.Explore, o.Seed, o.Tags, o.AllowIncomplete, o.Drivers = sequences, 1, "@explored", true, []string{target.WS}
@@ -85,7 +85,7 @@ func TestExploreRuntime(t *testing.T) {
 
 // TestExploreRuntimeFinds checks that a fault is found and reported with the shortest sequence that shows it.
 func TestExploreRuntimeFinds(t *testing.T) {
-	suitetest.Works(t)
+	suitetest.AwaitTurn(t)
 	res := suitetest.Judge(t,
 		runner.Options{Profile: suitetest.MutantProfile("session-runtime", ""),
 			Launcher: suitetest.Mutant(t, "session-runtime", "accepted-told-twice").Launch(nil),

@@ -56,8 +56,8 @@ func TestForeignTargets(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			suitetest.WorksOn(t, p.Protocol)
-			launch.Unhurry(&p.Limits)
+			suitetest.AwaitTurnOn(t, p.Protocol)
+			launch.RaiseLimits(&p.Limits)
 			o := runner.Options{Profile: p, Again: "parley run --target " + f.profile}
 			if !tier.All() {
 				oneIn := uint32(5)

@@ -99,9 +99,9 @@ func TestHostPage(t *testing.T) {
 			if i > 0 {
 				tier.Night(t)
 			}
-			suitetest.Needs(t, "python3")
+			suitetest.RequireProgram(t, "python3")
 			p := hostWith(t, r.change)
-			launch.Unhurry(&p.Limits)
+			launch.RaiseLimits(&p.Limits)
 			if r.says != "" {
 				p.Limits.Event.Duration = 2 * time.Second
 			}
@@ -170,7 +170,7 @@ func changeFile(t *testing.T, dir string, c pageChange) {
 // TestHostPageNeedsBrowser checks that a run without a browser says so, and which key of the profile names one.
 func TestHostPageNeedsBrowser(t *testing.T) {
 	t.Parallel()
-	suitetest.Needs(t, "python3")
+	suitetest.RequireProgram(t, "python3")
 	p := hostWith(t, pageChange{})
 	binding.Of(p).Page.Browser = "no-such-browser"
 	res := suitetest.Judge(t, runner.Options{Profile: p, Tags: "@EA-009"})

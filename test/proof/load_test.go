@@ -40,7 +40,7 @@ func loaded(t *testing.T, byDay string, f func(t *testing.T, s subject, mutants 
 					if name != byDay {
 						tier.Night(t)
 					}
-					suitetest.Works(t)
+					suitetest.AwaitTurn(t)
 					f(t, subject{protocol, role}, all)
 				})
 			}

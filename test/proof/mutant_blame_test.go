@@ -28,7 +28,7 @@ import (
 // TestWhatIsNeverGivenProvesNothing checks that the absence of the custom agent's prompt counts only if the prompt
 // reached the model in another turn.
 func TestWhatIsNeverGivenProvesNothing(t *testing.T) {
-	suitetest.Works(t)
+	suitetest.AwaitTurn(t)
 	const name = "after a switch back, the model no longer gets the prompt and the tools of the custom agent"
 	res := suitetest.JudgeAgentSelect(t, "@AS-047",
 		func(o agentselect.Options) (launch.Handler, error) { return agentselect.New(o) })
@@ -54,7 +54,7 @@ func TestRefusalThatMovesTheAgent(t *testing.T) {
 			if fault == "failed-switch-resets" {
 				tier.Night(t)
 			}
-			suitetest.Works(t)
+			suitetest.AwaitTurn(t)
 			res := suitetest.JudgeAgentSelect(t, "",
 				func(o agentselect.Options) (launch.Handler, error) { return mutants.Handler(fault, o) })
 			var failed []string
@@ -106,7 +106,7 @@ func TestNoAnswerIsNoRefusal(t *testing.T) {
 		{"a session that a second connection loads is bound to only one connection", "AS-094", known, verdict.NotTested},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			suitetest.Works(t)
+			suitetest.AwaitTurn(t)
 			res := judgeDeaf(t, row.clause, row.to)
 			if got := suitetest.OutcomesOf(res, row.name, row.clause); !slices.Equal(got, []verdict.Outcome{row.want}) {
 				t.Errorf("%s is %v, want %s\n%s", row.clause, got, row.want, suitetest.Console(t, res))
@@ -118,7 +118,7 @@ func TestNoAnswerIsNoRefusal(t *testing.T) {
 func judgeDeaf(t *testing.T, clause string, to func(session string) bool) *reports.Results {
 	t.Helper()
 	brain := llm.New()
-	p := suitetest.Own("agent-select", "").Profile
+	p := suitetest.BundledTarget("agent-select", "").Profile
 	p.Drivers, p.Limits.HTTP.Duration = []string{target.SSE}, 3*time.Second
 	l := bundle.Launcher(brain, func(o agentselect.Options) (launch.Handler, error) {
 		h, err := agentselect.New(o)
@@ -132,7 +132,7 @@ func judgeDeaf(t *testing.T, clause string, to func(session string) bool) *repor
 // TestChatRunsElsewhere checks that a conversation in a session other than the requested one is reported as such by
 // every wait.
 func TestChatRunsElsewhere(t *testing.T) {
-	suitetest.Works(t)
+	suitetest.AwaitTurn(t)
 	res := suitetest.JudgeAgentSelect(t, "@AS-006 or @AS-019 or @AS-047",
 		func(o agentselect.Options) (launch.Handler, error) { return mutants.Handler("chats-run-elsewhere", o) })
 	told := 0
@@ -152,7 +152,7 @@ func TestChatRunsElsewhere(t *testing.T) {
 // TestMonitorFindsAgain checks that the command beside a monitor's finding runs the scenario in which it was found,
 // whose tags do not name the clause.
 func TestMonitorFindsAgain(t *testing.T) {
-	suitetest.Works(t)
+	suitetest.AwaitTurn(t)
 	judged := func(tags string) *reports.Results {
 		return suitetest.JudgeAgentSelect(t, tags,
 			func(o agentselect.Options) (launch.Handler, error) { return mutants.Handler("null-names-in-list", o) })
@@ -192,7 +192,7 @@ func byMonitor(res *reports.Results, id string) (*reports.Scenario, reports.Fail
 
 // TestFaultIsNamed checks that a run of a mutant looks like that mutant, and that the bundled server's looks like none.
 func TestFaultIsNamed(t *testing.T) {
-	suitetest.Works(t)
+	suitetest.AwaitTurn(t)
 	for _, fault := range []string{"own-text-for-empty", ""} {
 		res := suitetest.JudgeAgentSelect(t, "@AS-071 or @AS-080", func(o agentselect.Options) (launch.Handler, error) {
 			if fault == "" {
@@ -221,7 +221,7 @@ func TestFaultIsNamed(t *testing.T) {
 // not what the switch was to show; likewise one that names a wrong agent to a client alone, too. A session whose agent
 // another client has changed fails what the switch was to show.
 func TestNoPreviousAgentTellsNothing(t *testing.T) {
-	suitetest.Works(t)
+	suitetest.AwaitTurn(t)
 	for _, tt := range []struct {
 		fault         string
 		fails, spares []string
@@ -289,7 +289,7 @@ func TestFaultsOfOneMember(t *testing.T) {
 		{"session-runtime", "cancel-broadcast", 0},
 	} {
 		t.Run(tt.fault, func(t *testing.T) {
-			suitetest.Works(t)
+			suitetest.AwaitTurn(t)
 			k, err := runner.Mutants(t.Context(), runner.MutantOptions{Protocols: protocols.All, Protocol: tt.protocol,
 				Profile: suitetest.MutantProfile(tt.protocol, ""), Whole: true,
 				Mutants: []runner.Mutant{suitetest.Mutant(t, tt.protocol, tt.fault)}})

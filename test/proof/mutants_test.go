@@ -105,9 +105,9 @@ func hasScenarios(t *testing.T, protocol string, m runner.Mutant) bool {
 // TestAnswersToTheMessageBefore guards against scenarios that pass by accident: this server is correct, except that
 // it answers each message with the answer to the previous one.
 func TestAnswersToTheMessageBefore(t *testing.T) {
-	suitetest.Works(t)
+	suitetest.AwaitTurn(t)
 	brain := llm.New()
-	p := suitetest.Own("agent-select", "").Profile
+	p := suitetest.BundledTarget("agent-select", "").Profile
 	p.Limits.Event.Duration = time.Second // nearly every scenario waits for an event, and none may pass
 	res := suitetest.Judge(t, runner.Options{Profile: p, Launcher: bundle.Delayed(brain), Brain: brain})
 	if res.Exit != verdict.ExitNonConformant {

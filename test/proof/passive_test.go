@@ -92,7 +92,7 @@ func TestPassiveOnConforming(t *testing.T) {
 			if protocol == "agent-client" {
 				tier.Night(t)
 			}
-			suitetest.WorksOn(t, protocol)
+			suitetest.AwaitTurnOn(t, protocol)
 			a := byPassive(t, protocol)
 			for _, role := range rolesOf(protocol) {
 				a.run(t, suitetest.OneIn(12, suitetest.Bundled(protocol, role)))
@@ -111,9 +111,9 @@ func TestPassiveOnConforming(t *testing.T) {
 		}
 		t.Run(f.profile, func(t *testing.T) {
 			tier.Night(t)
-			suitetest.Works(t)
+			suitetest.AwaitTurn(t)
 			if f.tool != "" { // else it is a page
-				suitetest.Needs(t, f.tool)
+				suitetest.RequireProgram(t, f.tool)
 			}
 			a := byPassive(t, p.Protocol)
 			a.run(t, suitetest.OneIn(24, runner.Options{Profile: p, Again: "parley run"}))
@@ -156,7 +156,7 @@ func TestPassiveOnExplored(t *testing.T) {
 			continue
 		}
 		t.Run(protocol, func(t *testing.T) {
-			suitetest.Works(t)
+			suitetest.AwaitTurn(t)
 			o := suitetest.Bundled(protocol, "")
 			o.Protocols, o.Explore, o.Tags = steps.NewProtocols(protocols.All.Version, exploring{a, ex}), 8, "@explored"
 			if tier.All() {
@@ -186,7 +186,7 @@ func TestPassiveOnMutants(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range passively {
 		t.Run(protocol, func(t *testing.T) {
-			suitetest.WorksOn(t, protocol)
+			suitetest.AwaitTurnOn(t, protocol)
 			found, of := caught(t, protocol)
 			t.Logf("%s: passive monitors find %d of %d mutants", protocol, found, of)
 			least := of / 3

@@ -41,7 +41,7 @@ func TestProxyOnConforming(t *testing.T) {
 	t.Parallel()
 	for _, b := range behind {
 		t.Run(b.protocol+"-"+b.role, func(t *testing.T) {
-			suitetest.WorksOn(t, b.protocol)
+			suitetest.AwaitTurnOn(t, b.protocol)
 			conforms(t, suitetest.OneIn(12, suitetest.Bundled(b.protocol, b.role)))
 		})
 	}
@@ -57,9 +57,9 @@ func TestProxyOnConforming(t *testing.T) {
 			if !slices.Contains(proxied, f.profile) {
 				tier.Night(t)
 			}
-			suitetest.Works(t)
-			suitetest.Needs(t, f.tool)
-			launch.Unhurry(&p.Limits)
+			suitetest.AwaitTurn(t)
+			suitetest.RequireProgram(t, f.tool)
+			launch.RaiseLimits(&p.Limits)
 			conforms(t, suitetest.OneIn(12, runner.Options{Profile: p}))
 		})
 	}
@@ -88,7 +88,7 @@ func TestProxyOnMutants(t *testing.T) {
 	t.Parallel()
 	for _, b := range behind {
 		t.Run(b.protocol+"-"+b.role, func(t *testing.T) {
-			suitetest.WorksOn(t, b.protocol)
+			suitetest.AwaitTurnOn(t, b.protocol)
 			m := behindProxy(t, b.protocol, b.role)
 			t.Logf("%s %s: of %d mutants that break a clause which is judged passively, the suite finds %d, and the proxy %d",
 				b.protocol, b.role, m.of, m.active, m.passive)

@@ -36,7 +36,7 @@ func TestRecordedConform(t *testing.T) {
 				if protocol == "agent-client" {
 					tier.Night(t)
 				}
-				suitetest.WorksOn(t, protocol)
+				suitetest.AwaitTurnOn(t, protocol)
 				toldConform(t, p, role)
 			})
 		}

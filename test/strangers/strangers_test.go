@@ -81,7 +81,7 @@ func copyWith(t *testing.T, f fault) *target.Profile {
 	if err != nil {
 		t.Fatal(err)
 	}
-	suitetest.Hurry(&p.Limits)
+	suitetest.ShortenLimits(&p.Limits)
 	return p
 }
 
@@ -147,7 +147,7 @@ func tell(t *testing.T, pages bool, n int) {
 		for i, f := range list {
 			t.Run(f.Profile+"/"+cmp.Or(f.Mutant, "none"), func(t *testing.T) {
 				tier.Sample(t, i, len(list), n)
-				place := suitetest.Works
+				place := suitetest.AwaitTurn
 				if pages {
 					place = suitetest.InBrowser
 				}

@@ -78,9 +78,9 @@ func TestLingering(t *testing.T) {
 		{"it refuses nothing meanwhile", true, []string{"AS-064"}},
 	} {
 		t.Run(row.reason, func(t *testing.T) {
-			suitetest.Works(t)
+			suitetest.AwaitTurn(t)
 			brain := llm.New()
-			p := suitetest.Own("agent-select", "").Profile
+			p := suitetest.BundledTarget("agent-select", "").Profile
 			p.Drivers = []string{target.SSE}
 			if row.swallows {
 				p.Limits.Event.Duration = 3 * time.Second

@@ -130,7 +130,7 @@ func (b *limitedLauncher) Launch(ctx context.Context, o target.LaunchOptions) (t
 
 func judgeDoor(t *testing.T, protocol, full string, room int, wrong bool) *reports.Results {
 	t.Helper()
-	subject := suitetest.Own(protocol, "")
+	subject := suitetest.BundledTarget(protocol, "")
 	p := subject.Profile
 	l, brain := subject.Launcher, subject.Brain
 	if wrong && protocol == "session-chat" {
@@ -195,9 +195,9 @@ func TestRoom(t *testing.T) {
 
 // TestNoRoom checks that a server without a limit that ends connections anyway does not count as full.
 func TestNoRoom(t *testing.T) {
-	suitetest.Works(t)
+	suitetest.AwaitTurn(t)
 	brain := llm.New()
-	p := suitetest.Own("session-chat", "").Profile
+	p := suitetest.BundledTarget("session-chat", "").Profile
 	p.Limits.Event.Duration, p.Limits.Turn.Duration = time.Second, 2*time.Second
 	res := suitetest.Judge(t, runner.Options{Profile: p, Brain: brain,
 		Launcher: suitetest.Mutant(t, p.Protocol, "interrupt-closes").Launch(brain),

@@ -26,8 +26,8 @@ import (
 // TestCrashingTarget checks that a process that crashes on a message is restarted, and that only the scenarios that
 // crash it are blamed, although many others were running.
 func TestCrashingTarget(t *testing.T) {
-	suitetest.Works(t)
-	suitetest.Needs(t, "python3")
+	suitetest.AwaitTurn(t)
+	suitetest.RequireProgram(t, "python3")
 	p, err := protocols.Kinds().Load("examples/profiles/python.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -79,8 +79,8 @@ exec(compile(open("agent_select.py", encoding="utf-8").read(), "agent_select.py"
 // TestCrashUnderLoad checks that a process that crashes with many concurrent clients, but with no single scenario, is
 // not conformant. The scenarios running at the crash keep their outcomes.
 func TestCrashUnderLoad(t *testing.T) {
-	suitetest.Works(t)
-	suitetest.Needs(t, "python3")
+	suitetest.AwaitTurn(t)
+	suitetest.RequireProgram(t, "python3")
 	p, err := protocols.Kinds().Load("examples/profiles/python.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -128,8 +128,8 @@ exec(compile(open("agent_select.py", encoding="utf-8").read(), "agent_select.py"
 // TestCrashKeepsWhatWasWrong checks that a wrong event before a crash fails the scenario that received it, although
 // that scenario would receive nothing wrong if it ran alone.
 func TestCrashKeepsWhatWasWrong(t *testing.T) {
-	suitetest.Works(t)
-	suitetest.Needs(t, "python3")
+	suitetest.AwaitTurn(t)
+	suitetest.RequireProgram(t, "python3")
 	p, err := protocols.Kinds().Load("examples/profiles/python.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -187,7 +187,7 @@ exec(compile(source, "agent_select.py", "exec"),
 // TestTargetGoesAway stops a target given by its URL in the middle of a run. Later scenarios are not tested, and the
 // run notes that failures at that moment may be related.
 func TestTargetGoesAway(t *testing.T) {
-	suitetest.Works(t)
+	suitetest.AwaitTurn(t)
 	h, err := agentselect.New(agentselect.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -224,7 +224,7 @@ func TestTargetGoesAway(t *testing.T) {
 
 // TestInterrupted checks that an interrupted run keeps its findings, and that no clause passes that it did not reach.
 func TestInterrupted(t *testing.T) {
-	suitetest.Works(t)
+	suitetest.AwaitTurn(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	o := suitetest.Bundled("agent-select", "")
 	o.Observer = &stopAfter{n: 20, stop: cancel}

@@ -66,12 +66,12 @@ func TestFlood(t *testing.T) {
 			[]string{"more than a transcript holds", "still sending when the time was up"}}, // if reading takes long
 	} {
 		t.Run(row.reason, func(t *testing.T) {
-			suitetest.Works(t)
+			suitetest.AwaitTurn(t)
 			brain := llm.New()
-			p := suitetest.Own("agent-select", "").Profile
+			p := suitetest.BundledTarget("agent-select", "").Profile
 			p.Drivers = []string{target.SSE}
 			if row.exit == verdict.ExitIncomplete {
-				suitetest.Hurry(&p.Limits)
+				suitetest.ShortenLimits(&p.Limits)
 			}
 			l := bundle.Launcher(brain, func(o agentselect.Options) (launch.Handler, error) {
 				h, err := agentselect.New(o)

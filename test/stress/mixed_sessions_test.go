@@ -42,7 +42,7 @@ func newest() agentselect.Policy {
 func TestSessionsMixedUp(t *testing.T) {
 	t.Parallel()
 	brain := llm.New()
-	p := suitetest.Own("agent-select", "").Profile
+	p := suitetest.BundledTarget("agent-select", "").Profile
 	p.Drivers = []string{target.SSE}
 	p.Limits.Event.Duration, p.Limits.Turn.Duration = 3*time.Second, 6*time.Second
 	l := bundle.Launcher(brain, func(o agentselect.Options) (launch.Handler, error) {
@@ -120,7 +120,7 @@ func (l *lastTold) ScenarioWithdrawn(sc reports.Scenario) {
 func TestJudgedAlone(t *testing.T) {
 	t.Parallel()
 	brain := llm.New()
-	p := suitetest.Own("agent-select", "").Profile
+	p := suitetest.BundledTarget("agent-select", "").Profile
 	p.Drivers = []string{target.SSE}
 	p.Limits.Event.Duration, p.Limits.Turn.Duration = 3*time.Second, 6*time.Second
 	m := suitetest.Mutant(t, p.Protocol, "unbound-acts-on-last")
@@ -167,7 +167,7 @@ func repeatsOthers(o *agentselect.Options) {
 func TestOneAtATime(t *testing.T) {
 	t.Parallel()
 	brain := llm.New()
-	p := suitetest.Own("agent-select", "").Profile
+	p := suitetest.BundledTarget("agent-select", "").Profile
 	p.Drivers = []string{target.SSE}
 	p.Limits.Event.Duration, p.Limits.Turn.Duration = 3*time.Second, 6*time.Second
 	l := bundle.Launcher(brain, func(o agentselect.Options) (launch.Handler, error) {
@@ -190,7 +190,7 @@ func TestOneAtATime(t *testing.T) {
 func TestOneAgentForAll(t *testing.T) {
 	t.Parallel()
 	brain := llm.New()
-	p := suitetest.Own("agent-select", "").Profile
+	p := suitetest.BundledTarget("agent-select", "").Profile
 	p.Drivers = []string{target.SSE}
 	p.Limits.Event.Duration, p.Limits.Turn.Duration = 3*time.Second, 6*time.Second
 	res := suitetest.Judge(t, runner.Options{Profile: p, Brain: brain,
@@ -208,7 +208,7 @@ func TestOneAgentForAll(t *testing.T) {
 func TestInterruptsOthers(t *testing.T) {
 	t.Parallel()
 	brain := llm.New()
-	p := suitetest.Own("session-chat", "").Profile
+	p := suitetest.BundledTarget("session-chat", "").Profile
 	p.Limits.Event.Duration, p.Limits.Turn.Duration = 3*time.Second, 6*time.Second
 	res := suitetest.Judge(t, runner.Options{Profile: p, Brain: brain,
 		Launcher: suitetest.Mutant(t, p.Protocol, "interrupts-everything").Launch(brain),
@@ -222,9 +222,9 @@ func TestInterruptsOthers(t *testing.T) {
 // TestStrays checks a server that applies every message to the oldest connection. It breaks AS-095, which is reported
 // once per run. What concurrent scenarios miss because of it is not tested.
 func TestStrays(t *testing.T) {
-	suitetest.Works(t)
+	suitetest.AwaitTurn(t)
 	brain := llm.New()
-	p := suitetest.Own("agent-select", "").Profile
+	p := suitetest.BundledTarget("agent-select", "").Profile
 	p.Drivers = []string{target.SSE}
 	p.Limits.Event.Duration, p.Limits.Turn.Duration = 3*time.Second, 6*time.Second
 	launcher := func(beside bool) target.Launcher {

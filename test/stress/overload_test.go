@@ -94,7 +94,7 @@ func refuses(w http.ResponseWriter, _ *http.Request, _ int32) bool {
 func judgeSmall(t *testing.T, s *small) *reports.Results {
 	t.Helper()
 	brain := llm.New()
-	p := suitetest.Own("agent-select", "").Profile
+	p := suitetest.BundledTarget("agent-select", "").Profile
 	p.Drivers = []string{target.SSE}
 	p.Limits.Event.Duration, p.Limits.HTTP.Duration = time.Second, 4*time.Second
 	l := bundle.Launcher(brain, func(o agentselect.Options) (launch.Handler, error) {
@@ -128,7 +128,7 @@ func TestOverload(t *testing.T) {
 		{"never switches to the generalist", &small{room: 1000, lost: generalist}, verdict.ExitNonConformant, false},
 	} {
 		t.Run(row.reason, func(t *testing.T) {
-			suitetest.Works(t)
+			suitetest.AwaitTurn(t)
 			res := judgeSmall(t, row.small)
 			if res.Exit != row.exit {
 				t.Errorf("exit %d, want %d\n%s", res.Exit, row.exit, suitetest.Console(t, res))

@@ -16,7 +16,7 @@ import (
 // TestRelaySessionsMixed checks hosts and relays whose relay sessions mix, so that scenarios in parallel disturb each
 // other: whatever is broken, and not tested, is what it is when the scenarios run one at a time.
 func TestRelaySessionsMixed(t *testing.T) {
-	suitetest.Works(t)
+	suitetest.AwaitTurn(t)
 	for i, row := range []struct{ role, mutant string }{
 		{vocab.Host, "form-is-global"},
 		{vocab.Relay, "hosts-of-the-latest-session"},

@@ -124,7 +124,7 @@ func judgeReset(t *testing.T, s *store, drivers ...string) *reports.Results {
 
 func resettingOptions(s *store, drivers ...string) runner.Options {
 	brain := llm.New()
-	p := suitetest.Own("agent-select", "").Profile.Clone()
+	p := suitetest.BundledTarget("agent-select", "").Profile.Clone()
 	p.Drivers = drivers
 	p.Hooks.Reset = "by resettable"
 	l := bundle.Launcher(brain, func(o agentselect.Options) (launch.Handler, error) {
@@ -148,7 +148,7 @@ func count(res *reports.Results, outcomes ...verdict.Outcome) (n int) {
 // TestResetAlone: a reset comes before each scenario, and no scenario overlaps one, whatever its driver and whether or
 // not it has its own instance.
 func TestResetAlone(t *testing.T) {
-	suitetest.Works(t)
+	suitetest.AwaitTurn(t)
 	s := &store{}
 	res := judgeReset(t, s, target.SSE, target.WS)
 	if len(s.overlaps) > 0 {
@@ -199,7 +199,7 @@ func (handlerFunc) Close(context.Context) error                        { return 
 
 // TestResetFails: a scenario without fresh data is not tested, and the next one is judged again.
 func TestResetFails(t *testing.T) {
-	suitetest.Works(t)
+	suitetest.AwaitTurn(t)
 	s := &store{fails: func(n int) bool { return n > 3 && n%2 == 0 }} // preflight takes three
 	res := judgeReset(t, s, target.SSE)
 	const want = "hooks.reset failed, so that this scenario had no fresh data: exit status 7: the table is locked"
@@ -219,7 +219,7 @@ func TestResetFails(t *testing.T) {
 
 // TestResetBroken: a hook that fails again and again is not run for each scenario, and the target is not judged.
 func TestResetBroken(t *testing.T) {
-	suitetest.Works(t)
+	suitetest.AwaitTurn(t)
 	for _, tt := range []struct {
 		from   int // the first reset that fails
 		resets int
@@ -244,7 +244,7 @@ func TestResetBroken(t *testing.T) {
 
 // TestResetGuests: the same holds for scenarios in a suite of the user's own, however many of them run at once.
 func TestResetGuests(t *testing.T) {
-	suitetest.Works(t)
+	suitetest.AwaitTurn(t)
 	s := &store{}
 	o := resettingOptions(s, target.SSE)
 	g, err := runner.OpenGuest(t.Context(), o)

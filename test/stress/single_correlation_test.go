@@ -126,7 +126,7 @@ func judgeUncorrelated(t *testing.T, u *uncorrelated, make func(agentselect.Opti
 	tags string) *verdictOf {
 	t.Helper()
 	brain := llm.New()
-	p := suitetest.Own("agent-select", "").Profile
+	p := suitetest.BundledTarget("agent-select", "").Profile
 	p.Drivers = []string{target.SSE}
 	selectwire.Of(p).Correlation = selectwire.Correlation{Single: true}
 	p.Capabilities = nil
@@ -155,7 +155,7 @@ type verdictOf struct {
 // TestSingleCorrelation checks that a target whose clients never identify their connection is judged with one open
 // connection, and distinguished from one that acts on another client's session.
 func TestSingleCorrelation(t *testing.T) {
-	suitetest.Works(t)
+	suitetest.AwaitTurn(t)
 	sound := func(o agentselect.Options) (launch.Handler, error) { return agentselect.New(o) }
 	if v := judgeUncorrelated(t, &uncorrelated{}, sound, ""); v.exit != verdict.ExitConformant {
 		t.Errorf("a careful server: exit %d\n%s", v.exit, v.text)
@@ -170,7 +170,7 @@ func TestSingleCorrelation(t *testing.T) {
 // TestSingleCorrelationHandsOver checks that the rule of one connection per session is tested with two open
 // connections, although the target cannot tell them apart.
 func TestSingleCorrelationHandsOver(t *testing.T) {
-	suitetest.Works(t)
+	suitetest.AwaitTurn(t)
 	sound := func(o agentselect.Options) (launch.Handler, error) { return agentselect.New(o) }
 	if v := judgeUncorrelated(t, &uncorrelated{newest: true}, sound, "@AS-094"); v.outcome["AS-094"] != verdict.Passed {
 		t.Errorf("a server that loads for the newest connection: AS-094 %s\n%s", v.outcome["AS-094"], v.text)

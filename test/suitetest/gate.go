@@ -26,8 +26,8 @@ func manyAtOnce() {
 	}
 }
 
-// Works makes a test parallel and waits for a place among the working tests.
-func Works(t *testing.T) {
+// AwaitTurn makes a test parallel and waits for a place among the working tests.
+func AwaitTurn(t *testing.T) {
 	t.Helper()
 	t.Parallel()
 	working <- struct{}{}
@@ -41,14 +41,14 @@ func InBrowser(t *testing.T) {
 	tier.Page(t)
 }
 
-// WorksOn is Works for a test that judges a target of a protocol, and InBrowser if that is a page.
-func WorksOn(t *testing.T, protocol string) {
+// AwaitTurnOn is Works for a test that judges a target of a protocol, and InBrowser if that is a page.
+func AwaitTurnOn(t *testing.T, protocol string) {
 	t.Helper()
 	if protocol == "agent-client" {
 		InBrowser(t)
 		return
 	}
-	Works(t)
+	AwaitTurn(t)
 }
 
 // Browser returns a browser that the subtests of t share: starting one for each costs more processor time than most of

@@ -23,7 +23,7 @@ func (b *throughBrowser) Open(ctx context.Context, o driver.OpenOptions, sink dr
 	if server == "" {
 		return b.Driver.Open(ctx, o, sink)
 	}
-	p, err := b.seen.open(server)
+	p, err := b.seen.openProxy(server)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (b *throughBrowser) Open(ctx context.Context, o driver.OpenOptions, sink dr
 		return sink(r)
 	})
 	if err != nil {
-		b.seen.close(p)
+		b.seen.closeProxy(p)
 		return nil, err
 	}
 	return &pageThrough{PageConn: conn.(driver.PageConn), seen: b.seen, proxy: p}, nil
@@ -65,6 +65,6 @@ type pageThrough struct {
 // Close implements driver.Conn.
 func (c *pageThrough) Close(how driver.CloseMode) error {
 	err := c.PageConn.Close(how)
-	c.once.Do(func() { c.seen.close(c.proxy) })
+	c.once.Do(func() { c.seen.closeProxy(c.proxy) })
 	return err
 }

@@ -55,8 +55,8 @@ func toRoot() error {
 	}
 }
 
-// Needs fails a test if a program that its target needs is missing.
-func Needs(t *testing.T, program string) {
+// RequireProgram fails a test if a program that its target needs is missing.
+func RequireProgram(t *testing.T, program string) {
 	t.Helper()
 	packages := map[string]string{"python3": "python3   (3.11 or later)", "node": "nodejs   (20 or later)"}
 	if _, err := exec.LookPath(program); err != nil {
@@ -64,14 +64,14 @@ func Needs(t *testing.T, program string) {
 	}
 }
 
-// Own returns the bundled target of a protocol in a role; "" means the first role.
-func Own(protocol, role string) *launch.Subject {
+// BundledTarget returns the bundled target of a protocol in a role; "" means the first role.
+func BundledTarget(protocol, role string) *launch.Subject {
 	return bundled.All.For(protocols.Kinds(), protocol, role)
 }
 
 // Bundled returns the options for judging the bundled target.
 func Bundled(protocol, role string) runner.Options {
-	b := Own(protocol, role)
+	b := BundledTarget(protocol, role)
 	return runner.Options{Protocols: protocols.All, Profile: b.Profile, Launcher: b.Launcher, Brain: b.Brain,
 		Again: "parley run --protocol " + protocol}
 }
@@ -117,20 +117,20 @@ func Judge(t *testing.T, o runner.Options) *reports.Results {
 	if err != nil {
 		t.Fatal(err)
 	}
-	Keep(t, res)
+	KeepResults(t, res)
 	return res
 }
 
-// Keep keeps results as Judge does.
-func Keep(t *testing.T, res *reports.Results) {
+// KeepResults keeps results as Judge does.
+func KeepResults(t *testing.T, res *reports.Results) {
 	t.Helper()
 	if folder := os.Getenv("PARLEY_KEEP"); folder != "" {
-		keep(t, folder, res)
+		writeResults(t, folder, res)
 	}
 }
 
-// keep writes results to a file of the test's name; a number follows from the second time on.
-func keep(t *testing.T, folder string, res *reports.Results) {
+// writeResults writes results to a file of the test's name; a number follows from the second time on.
+func writeResults(t *testing.T, folder string, res *reports.Results) {
 	t.Helper()
 	var b bytes.Buffer
 	if err := reports.WriteJSON(&b, res); err != nil {
@@ -163,7 +163,7 @@ func JudgeAgentSelect(t *testing.T, tags string, make func(o agentselect.Options
 	changes ...func(*target.Profile)) *reports.Results {
 	t.Helper()
 	brain := llm.New()
-	p := Own("agent-select", "").Profile
+	p := BundledTarget("agent-select", "").Profile
 	p.Drivers = []string{target.SSE}
 	for _, change := range changes {
 		change(p)
@@ -178,12 +178,12 @@ func JudgeURL(t *testing.T, url string) *reports.Results {
 	if err != nil {
 		t.Fatal(err)
 	}
-	Hurry(&p.Limits)
+	ShortenLimits(&p.Limits)
 	return Judge(t, runner.Options{Profile: p, Again: "parley run --target " + url})
 }
 
-// Hurry shortens limits for a bad target, which omits one answer after another.
-func Hurry(l *target.Limits) {
+// ShortenLimits shortens limits for a bad target, which omits one answer after another.
+func ShortenLimits(l *target.Limits) {
 	l.Open.Duration, l.Event.Duration = min(l.Open.Duration, 5*time.Second), min(l.Event.Duration, runner.MutantLimit)
 	l.HTTP.Duration, l.Turn.Duration = min(l.HTTP.Duration, 5*time.Second), min(l.Turn.Duration, 10*time.Second)
 }

@@ -49,7 +49,7 @@ func Through(t *testing.T, o runner.Options) (runner.Options, *Seen) {
 	}
 	s := &Seen{t: t, role: role, Kept: map[string]bool{}, Broken: map[string][]string{},
 		o: proxy.Options{Protocol: p, Profile: o.Profile, Roles: roles}}
-	s.o.Ended = s.ended
+	s.o.Ended = s.noteEnded
 	if slices.Equal(p.Kind().Drivers, []string{target.Browser}) {
 		if o.Browser == nil {
 			o.Browser = Browser(t)
@@ -77,7 +77,7 @@ func Through(t *testing.T, o runner.Options) (runner.Options, *Seen) {
 	return o, s
 }
 
-func (s *Seen) ended(e proxy.Ended) {
+func (s *Seen) noteEnded(e proxy.Ended) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, j := range e.Judged {
@@ -106,15 +106,15 @@ func (s *Seen) Found(clauses ...string) bool {
 	return slices.ContainsFunc(clauses, func(id string) bool { return len(s.Broken[id]) > 0 })
 }
 
-// open opens a proxy in front of an address.
-func (s *Seen) open(to string) (*proxy.Proxy, error) {
+// openProxy opens a proxy in front of an address.
+func (s *Seen) openProxy(to string) (*proxy.Proxy, error) {
 	o := s.o
 	o.To = to
 	return proxy.Open(o)
 }
 
-// close ends a proxy, which then judges the traffic.
-func (s *Seen) close(p *proxy.Proxy) {
+// closeProxy ends a proxy, which then judges the traffic.
+func (s *Seen) closeProxy(p *proxy.Proxy) {
 	stats := p.Stats()
 	if err := p.Close(); err != nil {
 		s.t.Error(err)
@@ -139,7 +139,7 @@ func (l *throughLauncher) Launch(ctx context.Context, o target.LaunchOptions) (t
 	if c, ok := in.(target.Caller); ok {
 		return &called{in, c, l.seen}, nil
 	}
-	p, err := l.seen.open(in.BaseURL())
+	p, err := l.seen.openProxy(in.BaseURL())
 	if err != nil {
 		_ = in.Stop(ctx)
 		return nil, err
@@ -186,7 +186,7 @@ func (r *through) ExitErr() error {
 // Stop implements target.Running.
 func (r *through) Stop(ctx context.Context) error {
 	err := r.Running.Stop(ctx)
-	r.once.Do(func() { r.seen.close(r.proxy) })
+	r.once.Do(func() { r.seen.closeProxy(r.proxy) })
 	return err
 }
 
@@ -203,7 +203,7 @@ func (r *called) Call(ctx context.Context, o target.CallOptions) (target.Called,
 	if err != nil {
 		return nil, err
 	}
-	p, err := r.seen.open(u.Scheme + "://" + u.Host)
+	p, err := r.seen.openProxy(u.Scheme + "://" + u.Host)
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +215,7 @@ func (r *called) Call(ctx context.Context, o target.CallOptions) (target.Called,
 	o.URL = u.String()
 	in, err := r.caller.Call(ctx, o)
 	if err != nil {
-		r.seen.close(p)
+		r.seen.closeProxy(p)
 		return nil, err
 	}
 	return &calledThrough{Called: in, seen: r.seen, proxy: p}, nil
@@ -231,6 +231,6 @@ type calledThrough struct {
 // Stop implements target.Called.
 func (c *calledThrough) Stop(ctx context.Context) error {
 	err := c.Called.Stop(ctx)
-	c.once.Do(func() { c.seen.close(c.proxy) })
+	c.once.Do(func() { c.seen.closeProxy(c.proxy) })
 	return err
 }

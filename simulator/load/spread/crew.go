@@ -204,7 +204,7 @@ func (g *workerGroup) gatherWorkers(ctx context.Context) error {
 
 // printJoinURL says where workers join.
 func (g *workerGroup) printJoinURL() {
-	line := "parley-load worker --nats " + printed(g.c.o.URL)
+	line := "parley-load worker --nats " + printableURL(g.c.o.URL)
 	if g.c.o.Name != "load" {
 		line += " --name " + g.c.o.Name
 	}
@@ -263,7 +263,7 @@ func machineName() string {
 	return name
 }
 
-func printed(url string) string {
+func printableURL(url string) string {
 	before, after, found := strings.Cut(url, "@")
 	if !found {
 		return url

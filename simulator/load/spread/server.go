@@ -34,7 +34,7 @@ func (a Access) checkAccess() error {
 	for one := range strings.SplitSeq(a.URL, ",") {
 		u, err := url.Parse(one)
 		if err != nil || u.Host == "" || u.Scheme != "nats" && u.Scheme != "tls" {
-			return usagef("--nats %s: not the URL of a NATS server (write it like nats://127.0.0.1:4222)", printed(one))
+			return usagef("--nats %s: not the URL of a NATS server (write it like nats://127.0.0.1:4222)", printableURL(one))
 		}
 		known := a.Token != "" || a.Creds != "" || u.User != nil
 		if !isLoopback(u.Hostname()) && !a.Insecure && (u.Scheme != "tls" || !known) {

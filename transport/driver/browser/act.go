@@ -235,7 +235,7 @@ func (c *Conn) clickAt(ctx context.Context, x, y float64) error {
 // awaitReplies waits for the answers to several commands.
 func awaitReplies(ctx context.Context, replies ...reply[cdp.Empty]) error {
 	for _, r := range replies {
-		if _, err := r.wait(ctx); err != nil {
+		if _, err := r.awaitReply(ctx); err != nil {
 			return err
 		}
 	}
@@ -325,7 +325,7 @@ func (c *Conn) visitURL(ctx context.Context, a act, n int) error {
 	l := c.awaitDocument(n, false)
 	r := startCommand(c.s, page.Navigate, page.NavigateParams{URL: a.URL})
 	go func() { // its answer may wait for the network
-		v, err := r.wait(c.live)
+		v, err := r.awaitReply(c.live)
 		c.s.queueHandler(func() {
 			switch {
 			case c.onItsWay() != l || err == nil && v.ErrorText == "":

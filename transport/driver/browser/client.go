@@ -305,8 +305,8 @@ func startCommand[P, R any](s *session, c cdp.Command[P, R], params P) reply[R] 
 	return r
 }
 
-// wait waits for the answer.
-func (r reply[R]) wait(ctx context.Context) (R, error) {
+// awaitReply waits for the answer.
+func (r reply[R]) awaitReply(ctx context.Context) (R, error) {
 	select {
 	case m := <-r.answer:
 		return r.decode(m)
@@ -334,5 +334,5 @@ func (r reply[R]) decode(m *cdproto.Message) (out R, err error) {
 
 // callCommand sends a command and waits for its answer.
 func callCommand[P, R any](ctx context.Context, s *session, c cdp.Command[P, R], params P) (R, error) {
-	return startCommand(s, c, params).wait(ctx)
+	return startCommand(s, c, params).awaitReply(ctx)
 }

@@ -64,7 +64,7 @@ type Conn struct {
 	header http.Header // of requests to the page's own origin; nil for none
 
 	// Used only by the session's goroutine.
-	asks     map[network.RequestID]*asked
+	asks     map[network.RequestID]*sentRequest
 	blocked  map[string]bool
 	consoles int
 	chatter  int
@@ -91,7 +91,7 @@ func newConn(b *browser, t *tab, o driver.OpenOptions, sink driver.Sink) *Conn {
 	told := driver.NewTap(sink)
 	c := &Conn{b: b, t: t, s: t.s, o: o, told: told, sink: told.Sink, stop: make(chan struct{}), done: make(chan struct{}),
 		acting: make(chan struct{}, 1),
-		moved:  make(chan struct{}), asks: map[network.RequestID]*asked{}, blocked: map[string]bool{},
+		moved:  make(chan struct{}), asks: map[network.RequestID]*sentRequest{}, blocked: map[string]bool{},
 		uses: uses{workers: map[target.SessionID]bool{}}}
 	c.live, c.cancel = context.WithCancelCause(context.Background())
 	c.s.handle = c.handleEvent
@@ -266,7 +266,7 @@ func (c *Conn) evaluateOnce(ctx context.Context, expression string, out any) err
 	case err != nil:
 		return err
 	case r.ExceptionDetails != nil:
-		return errors.New("the reader has failed: " + told(r.ExceptionDetails))
+		return errors.New("the reader has failed: " + exceptionText(r.ExceptionDetails))
 	case out == nil || r.Result == nil || len(r.Result.Value) == 0:
 		return nil
 	}

@@ -214,7 +214,7 @@ func (c *Conn) onConsole(e runtime.EventConsoleAPICalled) {
 
 func (c *Conn) onException(e runtime.EventExceptionThrown) {
 	if e.ExceptionDetails != nil {
-		c.recordConsole(transcript.Exception, told(e.ExceptionDetails))
+		c.recordConsole(transcript.Exception, exceptionText(e.ExceptionDetails))
 	}
 }
 
@@ -256,7 +256,7 @@ func consoleText(o *runtime.RemoteObject) string {
 	return string(o.Type)
 }
 
-func told(e *runtime.ExceptionDetails) string {
+func exceptionText(e *runtime.ExceptionDetails) string {
 	if e.Exception != nil {
 		return strings.TrimSpace(e.Text + " " + consoleText(e.Exception))
 	}

@@ -66,8 +66,8 @@ type (
 var getRequestPostData = cdp.Command[network.GetRequestPostDataParams,
 	postData]{Method: network.GetRequestPostData.Method}
 
-// asked is a pending request.
-type asked struct {
+// sentRequest is a pending request.
+type sentRequest struct {
 	n      int // its record; 0: not recorded
 	status int
 }
@@ -131,7 +131,7 @@ func (c *Conn) onSocket(e socketCreated) {
 
 // recordRequest records a request; a refused one only once per URL.
 func (c *Conn) recordRequest(id network.RequestID, address string, r transcript.Record) {
-	a := &asked{}
+	a := &sentRequest{}
 	c.asks[id] = a
 	defer c.countRequest(r.Type)
 	if !c.t.profile.fence.allowsURL(address) {

@@ -44,7 +44,7 @@ func newWorker(d *Driver, of driver.Starter, p driver.Process) *worker {
 func (w *worker) attachConn(c *conn, n int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.over || closed(w.silent) || closed(w.proc.Exited()) {
+	if w.over || isClosed(w.silent) || isClosed(w.proc.Exited()) {
 		return false
 	}
 	w.conn, c.w = c, w
@@ -56,7 +56,7 @@ func (w *worker) attachConn(c *conn, n int) bool {
 func (w *worker) detachConn() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.over || w.conn == nil || closed(w.silent) || closed(w.mute) || closed(w.proc.Exited()) {
+	if w.over || w.conn == nil || isClosed(w.silent) || isClosed(w.mute) || isClosed(w.proc.Exited()) {
 		return false
 	}
 	w.conn.recordEnd(byHarness)
@@ -103,7 +103,7 @@ func (w *worker) followProcess() {
 		case <-ctx.Done():
 		}
 	}
-	exited := closed(w.proc.Exited())
+	exited := isClosed(w.proc.Exited())
 	w.endProcess("", false)
 	w.stopProcess()
 	both.Wait()
@@ -135,7 +135,7 @@ func (w *worker) recordFarewell(exited bool) {
 	case w.label != "":
 	case exited:
 		w.label = fmt.Sprintf("the target ended: %v", w.proc.ExitErr()) + w.lastWords()
-	case closed(w.mute):
+	case isClosed(w.mute):
 		w.label = "the target no longer reads its stdin" + w.lastWords()
 	default:
 		w.label = "the target closed its stdout" + w.lastWords()
@@ -152,7 +152,7 @@ func (w *worker) lastWords() string {
 	return ""
 }
 
-func closed(c <-chan struct{}) bool {
+func isClosed(c <-chan struct{}) bool {
 	select {
 	case <-c:
 		return true

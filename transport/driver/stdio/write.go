@@ -23,7 +23,7 @@ type line struct {
 // queueLine queues a line for the process. It returns "", or why it did not.
 func (w *worker) queueLine(ctx context.Context, l line) (why string) {
 	const over = "not sent: the connection has ended"
-	if closed(w.ending) {
+	if isClosed(w.ending) {
 		return over
 	}
 	select {

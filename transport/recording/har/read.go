@@ -70,7 +70,7 @@ func readFile(w io.Writer, r io.Reader, o Options, most int) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	h := recording.Header{Protocol: o.Protocol, URL: origin, Began: from.began, By: o.By, Driver: from.driver()}
+	h := recording.Header{Protocol: o.Protocol, URL: origin, Began: from.began, By: o.By, Driver: from.driverName()}
 	to, err := recording.NewWriter(w, h, o.Redactor)
 	if err != nil {
 		return Result{}, err
@@ -105,13 +105,13 @@ func decodeFile(text []byte) ([]entry, error) {
 	all := make([]entry, len(*outer.Log.Entries))
 	for i, raw := range *outer.Log.Entries {
 		if err := legacy.Unmarshal(raw, &all[i]); err != nil {
-			return nil, describeShape(raw, place(i), err)
+			return nil, describeShape(raw, entryPointer(i), err)
 		}
 	}
 	return all, nil
 }
 
-func place(i int) string { return fmt.Sprintf("/log/entries/%d", i) }
+func entryPointer(i int) string { return fmt.Sprintf("/log/entries/%d", i) }
 
 // reading makes records of entries.
 type reading struct {
@@ -163,11 +163,11 @@ func (f *reading) chooseOrigin(all []entry, origin string) (string, error) {
 	for i, e := range all {
 		u, err := url.Parse(e.Request.URL)
 		if err != nil || u.Host == "" {
-			return "", &Error{place(i) + "/request/url", fmt.Sprintf("%q is not a URL", e.Request.URL)}
+			return "", &Error{entryPointer(i) + "/request/url", fmt.Sprintf("%q is not a URL", e.Request.URL)}
 		}
 		began, err := time.Parse(time.RFC3339Nano, e.Started)
 		if err != nil {
-			return "", &Error{place(i) + "/startedDateTime", fmt.Sprintf("%q is no time such as 2026-01-31T12:00:00.000Z",
+			return "", &Error{entryPointer(i) + "/startedDateTime", fmt.Sprintf("%q is no time such as 2026-01-31T12:00:00.000Z",
 				e.Started)}
 		}
 		if !slices.Contains([]string{"http", "https", "ws", "wss"}, u.Scheme) || e.isDull() {
@@ -176,7 +176,7 @@ func (f *reading) chooseOrigin(all []entry, origin string) (string, error) {
 		of := strings.Replace(u.Scheme, "ws", "http", 1) + "://" + u.Host
 		counts[of]++
 		if origin == "" || of == origin {
-			f.taken = append(f.taken, taken{entry: e, at: place(i), began: began, url: u})
+			f.taken = append(f.taken, taken{entry: e, at: entryPointer(i), began: began, url: u})
 		}
 	}
 	if len(f.taken) == 0 && len(counts) == 0 {
@@ -197,7 +197,7 @@ func (f *reading) chooseOrigin(all []entry, origin string) (string, error) {
 	return origin, nil
 }
 
-func (f *reading) driver() string {
+func (f *reading) driverName() string {
 	if len(f.drivers) == 1 {
 		return slices.Collect(maps.Keys(f.drivers))[0]
 	}
@@ -261,7 +261,7 @@ func decodeBody(at, text, encoding string) ([]byte, error) {
 	return nil, &Error{at + "/encoding", fmt.Sprintf("%q is not known: want base64", encoding)}
 }
 
-func (f *reading) party() string {
+func (f *reading) partyName() string {
 	f.conns++
 	return fmt.Sprintf("C%d", f.conns)
 }
@@ -299,7 +299,7 @@ func (f *reading) addRequest(e taken) error {
 
 func (f *reading) addStream(e taken) error {
 	f.drivers["sse"] = true
-	party := f.party()
+	party := f.partyName()
 	of := f.addRecord(e.began, 0, transcript.Record{Conn: party, Dir: transcript.Sent, Kind: transcript.Open,
 		Label: "GET " + e.url.RequestURI()})
 	if e.Response.Status != 200 {
@@ -338,7 +338,7 @@ func (f *reading) addStream(e taken) error {
 
 func (f *reading) addSocket(e taken) error {
 	f.drivers["ws"] = true
-	party := f.party()
+	party := f.partyName()
 	of := f.addRecord(e.began, 0, transcript.Record{Conn: party, Dir: transcript.Sent, Kind: transcript.Open,
 		Label: "GET " + strings.Replace(e.url.String(), "http", "ws", 1) + " (upgrade)"})
 	if e.Response.Status != 101 {

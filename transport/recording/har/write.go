@@ -68,17 +68,17 @@ func (w *writing) writeRecord(r transcript.Record) {
 		w.beginEntry(r, when)
 	case r.Kind == transcript.Frame:
 		if e := w.open[r.Conn]; e != nil {
-			e.Frames = append(e.Frames, frame(r, when))
-			e.until(when)
+			e.Frames = append(e.Frames, socketFrame(r, when))
+			e.extendUntil(when)
 		}
 	case r.Kind == transcript.Stream:
 		if e := w.open[r.Conn]; e != nil {
 			e.Events = append(e.Events, streamMessage{Time: seconds(when), Name: r.Type, Data: string(r.Bytes)})
-			e.until(when)
+			e.extendUntil(when)
 		}
 	case r.Kind == transcript.Closed:
 		if e := w.open[r.Conn]; e != nil {
-			e.until(when)
+			e.extendUntil(when)
 			delete(w.open, r.Conn)
 		}
 	case r.Dir == transcript.Received && r.Reply != 0:
@@ -86,7 +86,7 @@ func (w *writing) writeRecord(r transcript.Record) {
 	}
 }
 
-func (e *entry) until(when time.Time) {
+func (e *entry) extendUntil(when time.Time) {
 	began, err := time.Parse(time.RFC3339Nano, e.Started)
 	if err == nil {
 		e.Time = float64(when.Sub(began).Microseconds()) / 1000
@@ -139,7 +139,7 @@ func (w *writing) addAnswer(r transcript.Record, when time.Time) {
 	if r.Kind != transcript.Open {
 		delete(w.asked, r.Reply)
 	}
-	e.until(when)
+	e.extendUntil(when)
 	e.Timings.Wait, e.Timings.Receive = e.Time, 0
 	e.Response.Status, e.Response.StatusText = r.Status, http.StatusText(r.Status)
 	if r.Kind == transcript.Failure {
@@ -162,7 +162,7 @@ func textOrBase64(b []byte) (text, encoding string) {
 	return base64.StdEncoding.EncodeToString(b), "base64"
 }
 
-func frame(r transcript.Record, when time.Time) socketMessage {
+func socketFrame(r transcript.Record, when time.Time) socketMessage {
 	m := socketMessage{Type: "send", Time: seconds(when), Opcode: 1, Data: string(r.Bytes)}
 	if r.Dir == transcript.Received {
 		m.Type = "receive"

@@ -20,7 +20,7 @@ import (
 func Encode(v any) ([]byte, error) {
 	e := encoder{}
 	if err := e.writeValue(v); err != nil {
-		return nil, fmt.Errorf("encode JSON at %q: %w", shortenPointer(e.pointer()), err)
+		return nil, fmt.Errorf("encode JSON at %q: %w", shortenPointer(e.currentPointer()), err)
 	}
 	return e.buf, nil
 }
@@ -46,7 +46,7 @@ type step struct {
 	index int
 }
 
-func (e *encoder) pointer() string {
+func (e *encoder) currentPointer() string {
 	tokens := make([]string, len(e.path))
 	for i, s := range e.path {
 		if tokens[i] = s.key; s.index >= 0 {
