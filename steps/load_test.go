@@ -97,8 +97,8 @@ func TestLacks(t *testing.T) {
 // ended, even if it names a message after which something was missing.
 func TestStands(t *testing.T) {
 	w := world(t, false, "@AS-001")
-	said(w, "A", transcript.Stream, "message")
-	said(w, "A", transcript.Closed, "end")
+	appendReceived(w, "A", transcript.Stream, "message")
+	appendReceived(w, "A", transcript.Closed, "end")
 	for _, row := range []struct {
 		reason string
 		check  verdict.Finding

@@ -55,7 +55,7 @@ func TestCry(t *testing.T) {
 	if miss == nil || !strings.HasSuffix(miss.Reason, "; on its stderr: KeyError") {
 		t.Errorf("a silent target: %v", miss)
 	}
-	said(w, "A", transcript.Stream, "hello")
+	appendReceived(w, "A", transcript.Stream, "hello")
 	if _, miss = w.Await(t.Context(), Wait{Conn: "A", Greeting: true, Within: time.Millisecond,
 		Match: nothing}); strings.Contains(miss.Reason, "stderr") {
 		t.Errorf("one that has said something: %v", miss)

@@ -18,7 +18,7 @@ const never = time.Hour
 func awaits(t *testing.T, w *World, kind string, comes time.Duration) (took time.Duration, came bool) {
 	t.Helper()
 	mark, begin := w.T.Len(), time.Now()
-	timer := time.AfterFunc(comes, func() { said(w, "A", transcript.Stream, "yes") })
+	timer := time.AfterFunc(comes, func() { appendReceived(w, "A", transcript.Stream, "yes") })
 	defer timer.Stop()
 	_, miss := w.Await(t.Context(), Wait{Conn: "A", After: mark, Greeting: mark == 0, Kind: kind, Match: labelled("yes")})
 	return time.Since(begin), miss == nil
@@ -165,12 +165,12 @@ func TestDecided(t *testing.T) {
 func fenced(t *testing.T, w *World, comes, answered time.Duration) (took time.Duration, miss *verdict.Miss) {
 	t.Helper()
 	mark, begin := w.T.Len(), time.Now()
-	timer := time.AfterFunc(comes, func() { said(w, "A", transcript.Stream, "yes") })
+	timer := time.AfterFunc(comes, func() { appendReceived(w, "A", transcript.Stream, "yes") })
 	defer timer.Stop()
 	_, miss = w.Await(t.Context(), Wait{Conn: "A", After: mark, Greeting: mark == 0, Kind: "switch",
 		Match: labelled("yes"),
 		Fence: func(context.Context) func(*transcript.Record) bool {
-			fence := time.AfterFunc(answered, func() { said(w, "A", transcript.Stream, "fence") })
+			fence := time.AfterFunc(answered, func() { appendReceived(w, "A", transcript.Stream, "fence") })
 			t.Cleanup(func() { fence.Stop() })
 			return labelled("fence")
 		}})
@@ -252,10 +252,10 @@ func TestFamily(t *testing.T) {
 			{"d", "f", 700 * time.Millisecond, 700 * time.Millisecond},
 		} {
 			begin := time.Now()
-			timer := time.AfterFunc(row.comes, func() { said(w, "A", transcript.Stream, "yes") })
+			timer := time.AfterFunc(row.comes, func() { appendReceived(w, "A", transcript.Stream, "yes") })
 			_, _ = w.Await(t.Context(), Wait{Conn: "A", After: w.T.Len(), Kind: row.kind, Family: row.family,
 				Match: labelled("yes"), Fence: func(context.Context) func(*transcript.Record) bool {
-					said(w, "A", transcript.Stream, "fence")
+					appendReceived(w, "A", transcript.Stream, "fence")
 					return labelled("fence")
 				}})
 			timer.Stop()

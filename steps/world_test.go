@@ -46,8 +46,8 @@ func TestTags(t *testing.T) {
 	}
 }
 
-// said appends a record of the target on a connection.
-func said(w *World, conn string, kind transcript.Kind, label string) int {
+// appendReceived appends a record of the target on a connection.
+func appendReceived(w *World, conn string, kind transcript.Kind, label string) int {
 	return w.T.Append(transcript.Record{Conn: conn, Dir: transcript.Received, Kind: kind, Label: label})
 }
 
@@ -70,36 +70,37 @@ func TestAwait(t *testing.T) {
 		miss   *verdict.Miss
 		cut    bool
 	}{
-		{"it is there", func(w *World) { said(w, "A", transcript.Stream, "yes") }, Wait{Greeting: true}, 1, nil, false},
+		{"it is there", func(w *World) { appendReceived(w, "A", transcript.Stream, "yes") }, Wait{Greeting: true}, 1, nil,
+			false},
 		{"it is before the mark", func(w *World) {
-			said(w, "A", transcript.Stream, "yes")
-			said(w, "A", transcript.Closed, "gone")
+			appendReceived(w, "A", transcript.Stream, "yes")
+			appendReceived(w, "A", transcript.Closed, "gone")
 		}, Wait{After: 1}, 0, &verdict.Miss{Reason: "gone", At: 2}, false},
 		{"another connection's does not count", func(w *World) {
-			said(w, "B", transcript.Stream, "yes")
-			said(w, "A", transcript.Closed, "gone")
+			appendReceived(w, "B", transcript.Stream, "yes")
+			appendReceived(w, "A", transcript.Closed, "gone")
 		}, Wait{Greeting: true}, 0, &verdict.Miss{Reason: "gone", At: 2}, false},
 		{"nor does another connection's end", func(w *World) {
-			said(w, "B", transcript.Closed, "gone")
-			said(w, "A", transcript.Stream, "yes")
+			appendReceived(w, "B", transcript.Closed, "gone")
+			appendReceived(w, "A", transcript.Stream, "yes")
 		}, Wait{Greeting: true}, 2, nil, false},
 		{"nor what makes another hopeless", func(w *World) {
-			said(w, "B", transcript.Stream, "no")
-			said(w, "A", transcript.Stream, "yes")
+			appendReceived(w, "B", transcript.Stream, "no")
+			appendReceived(w, "A", transcript.Stream, "yes")
 		}, Wait{Greeting: true, Hopeless: hopeless}, 2, nil, false},
 		{"the connection ends first", func(w *World) {
-			said(w, "A", transcript.Closed, "gone")
-			said(w, "A", transcript.Stream, "yes")
+			appendReceived(w, "A", transcript.Closed, "gone")
+			appendReceived(w, "A", transcript.Stream, "yes")
 		}, Wait{Greeting: true}, 0, &verdict.Miss{Reason: "gone", At: 1}, false},
 		{"it can no longer come", func(w *World) {
-			said(w, "A", transcript.Stream, "no")
-			said(w, "A", transcript.Stream, "yes")
+			appendReceived(w, "A", transcript.Stream, "no")
+			appendReceived(w, "A", transcript.Stream, "yes")
 		}, Wait{Greeting: true, Hopeless: hopeless}, 0, &verdict.Miss{Reason: "it was refused", At: 1}, false},
-		{"the awaited record may itself be hopeless", func(w *World) { said(w, "A", transcript.Stream, "yes") },
+		{"the awaited record may itself be hopeless", func(w *World) { appendReceived(w, "A", transcript.Stream, "yes") },
 			Wait{Greeting: true, Hopeless: func(*transcript.Record) string { return "never" }}, 1, nil, false},
-		{"an awaited end is no miss", func(w *World) { said(w, "A", transcript.Closed, "yes") },
+		{"an awaited end is no miss", func(w *World) { appendReceived(w, "A", transcript.Closed, "yes") },
 			Wait{Greeting: true}, 1, nil, false},
-		{"the time is over", func(w *World) { said(w, "A", transcript.Stream, "other") },
+		{"the time is over", func(w *World) { appendReceived(w, "A", transcript.Stream, "other") },
 			Wait{Greeting: true, Within: time.Millisecond}, 0,
 			&verdict.Miss{Reason: "no such message within 1ms", Late: true}, false},
 	}
@@ -132,7 +133,7 @@ func TestAwaitInFlood(t *testing.T) {
 		t.Run(fmt.Sprint("goes on ", goesOn), func(t *testing.T) {
 			t.Parallel()
 			w := world(t, false)
-			said(w, "A", transcript.Stream, "noise")
+			appendReceived(w, "A", transcript.Stream, "noise")
 			next := func(r *transcript.Record) bool {
 				if r.N > flood {
 					if !goesOn {
@@ -140,7 +141,7 @@ func TestAwaitInFlood(t *testing.T) {
 					}
 					time.Sleep(time.Millisecond)
 				}
-				said(w, "A", transcript.Stream, "noise")
+				appendReceived(w, "A", transcript.Stream, "noise")
 				return false
 			}
 			// the noise is read long before the end, however busy the machine is
@@ -159,9 +160,9 @@ func TestAwaitWakesUp(t *testing.T) {
 	var target sync.WaitGroup
 	target.Go(func() {
 		<-asked
-		said(w, "A", transcript.Stream, "yes")
+		appendReceived(w, "A", transcript.Stream, "yes")
 	})
-	said(w, "A", transcript.Stream, "first")
+	appendReceived(w, "A", transcript.Stream, "first")
 	rec, miss := w.Await(t.Context(), Wait{Conn: "A", Greeting: true, Match: func(r *transcript.Record) bool {
 		if r.Label == "first" {
 			close(asked)
@@ -317,7 +318,7 @@ func TestLost(t *testing.T) {
 	w := world(t, false)
 	defer w.T.Release()
 	for range transcript.MaxRecords + 3 {
-		said(w, "A", transcript.Stream, "")
+		appendReceived(w, "A", transcript.Stream, "")
 	}
 	res := w.sumUpResult(nil, nil)
 	if lost := transcript.MaxRecords + 3 - len(res.Records); res.Lost != lost || lost < 3 || len(res.Notes) != 1 ||
@@ -331,7 +332,7 @@ func TestResetTwice(t *testing.T) {
 	w := world(t, false, "@AS-001", "@AS-002")
 	_ = w.Judge(verdict.Finding{Clauses: []string{"AS-002"}, OK: true})
 	w.T.Remark("A", "%sPOST /message", driver.Repeated)
-	said(w, "A", transcript.Failure, driver.ResetTwice+"read: connection reset by peer")
+	appendReceived(w, "A", transcript.Failure, driver.ResetTwice+"read: connection reset by peer")
 	failed := func(r *transcript.Record) string {
 		if r.Kind == transcript.Failure {
 			return r.Label

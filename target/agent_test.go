@@ -316,7 +316,7 @@ func TestAgentInItsFolder(t *testing.T) {
 // TestSelfDriven: an agent that connects by itself is neither started nor stopped.
 func TestSelfDriven(t *testing.T) {
 	p := toys.New("dialling")
-	p.Role, p.Dir, toy(p).Listen = "agent", t.TempDir(), "127.0.0.1:4711"
+	p.Role, p.Dir, toySectionOf(p).Listen = "agent", t.TempDir(), "127.0.0.1:4711"
 	a := launchAgents(t, p, LaunchOptions{})
 	c, err := a.Call(t.Context(), CallOptions{URL: "ws://127.0.0.1:4711/agent/ws"})
 	if err != nil {
@@ -348,7 +348,7 @@ func TestAgentsCan(t *testing.T) {
 	if exits || speaks || logs || a.BaseURL() != "" {
 		t.Errorf("exits: %v, speaks: %v, keeps logs: %v, URL %q", exits, speaks, logs, a.BaseURL())
 	}
-	if _, calls := Running(start(t, running(t), LaunchOptions{})).(Caller); calls {
+	if _, calls := Running(start(t, runningProfile(t), LaunchOptions{})).(Caller); calls {
 		t.Error("a server can be called")
 	}
 }
@@ -360,8 +360,10 @@ func TestPrivateAgents(t *testing.T) {
 		want   bool
 	}{
 		{"a started agent", func(*Profile) {}, true},
-		{"an agent that connects by itself", func(p *Profile) { p.Command, toy(p).Listen = nil, "127.0.0.1:4711" }, false},
-		{"started agents that all connect to one address", func(p *Profile) { toy(p).Listen = "127.0.0.1:4711" }, false},
+		{"an agent that connects by itself", func(p *Profile) { p.Command, toySectionOf(p).Listen = nil, "127.0.0.1:4711" },
+			false},
+		{"started agents that all connect to one address", func(p *Profile) { toySectionOf(p).Listen = "127.0.0.1:4711" },
+			false},
 		{"a host on a port of its own", func(p *Profile) { p.Role, p.URL = "host", "http://127.0.0.1:{port}" }, true},
 		{"a relay that is already running", func(p *Profile) { p.Role, p.Command, p.URL = "relay", nil, "http://x" }, false},
 	} {

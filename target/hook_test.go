@@ -19,8 +19,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// running returns the profile of a target that is already running.
-func running(t *testing.T) *Profile {
+// runningProfile returns the profile of a target that is already running.
+func runningProfile(t *testing.T) *Profile {
 	t.Helper()
 	s := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(s.Close)
@@ -33,7 +33,7 @@ func running(t *testing.T) *Profile {
 }
 
 func TestHook(t *testing.T) {
-	p := running(t)
+	p := runningProfile(t)
 	p.Hooks.AddAgent = `env | grep ^PARLEY_ | sort > env; echo noise`
 	p.Hooks.ChangeAgent = `echo to stdout; echo to stderr >&2; exit 5`
 	in := start(t, p, LaunchOptions{})
@@ -70,7 +70,7 @@ func TestHook(t *testing.T) {
 
 // TestSay: the hook gets the text and the relay session unchanged.
 func TestSay(t *testing.T) {
-	p := running(t)
+	p := runningProfile(t)
 	in := start(t, p, LaunchOptions{})
 	var missing *NotDeclaredError
 	if err := in.Say(t.Context(), "s", "x"); !errors.As(err, &missing) || missing.Key != "hooks.user-says" {
@@ -96,7 +96,7 @@ func TestSay(t *testing.T) {
 // TestHookLate: a hook that takes too long is killed with its children. If a busy machine does not get to start them
 // within the limit, the test retries with a longer one.
 func TestHookLate(t *testing.T) {
-	p := running(t)
+	p := runningProfile(t)
 	p.Hooks.AddAgent = `echo $$ > group; sleep 600 & sleep 600`
 	for limit := 200 * time.Millisecond; limit < time.Minute; limit *= 3 {
 		p.Limits.Hook = Duration{limit}
@@ -116,7 +116,7 @@ func TestHookLate(t *testing.T) {
 
 // TestHookLateOnce: a hook that has taken too long does not run again, and others have less time from then on.
 func TestHookLateOnce(t *testing.T) {
-	p := running(t)
+	p := runningProfile(t)
 	p.Hooks.AddAgent, p.Hooks.RemoveAgent, p.Hooks.ChangeAgent = `echo >> runs; sleep 600`, `sleep 600`, `:`
 	p.Limits.Hook = Duration{6 * time.Second}
 	in := start(t, p, LaunchOptions{})
@@ -140,7 +140,7 @@ func TestHookLateOnce(t *testing.T) {
 // ended checks that the process group whose id a file holds ends soon.
 func ended(t *testing.T, file string) {
 	t.Helper()
-	group := number(t, file)
+	group := numberIn(t, file)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if awaitGroup(ctx, group); procgroup.Alive(group) {
@@ -150,13 +150,13 @@ func ended(t *testing.T, file string) {
 
 // TestHookLeavesAServer: run neither waits for what a hook starts in the background nor ends it.
 func TestHookLeavesAServer(t *testing.T) {
-	p := running(t)
+	p := runningProfile(t)
 	p.Hooks.Restart = `echo $$ > group; echo kill=$PARLEY_KILL > how; sleep 600 & true`
 	in := start(t, p, LaunchOptions{})
 	if err := in.Restart(t.Context(), true); err != nil {
 		t.Fatal(err)
 	}
-	group := number(t, filepath.Join(p.Dir, "group"))
+	group := numberIn(t, filepath.Join(p.Dir, "group"))
 	if !procgroup.Alive(group) {
 		t.Error("what the hook left running has been ended")
 	}
@@ -185,7 +185,7 @@ func TestConfigBytes(t *testing.T) {
 		{"a hook that fails", func(p *Profile) { p.Hooks.ConfigDigest = "false" }, "", "hook config-digest: exit status 1"},
 	} {
 		t.Run(tt.reason, func(t *testing.T) {
-			p := running(t)
+			p := runningProfile(t)
 			p.Model = &Model{Hook: `printf %s "$PARLEY_MODEL_URL" > "$PARLEY_DIR/own"`}
 			if err := os.WriteFile(filepath.Join(p.Dir, "agents.json"), []byte("{}"), 0o600); err != nil {
 				t.Fatal(err)
@@ -200,7 +200,7 @@ func TestConfigBytes(t *testing.T) {
 }
 
 func TestModelHookFails(t *testing.T) {
-	p := running(t)
+	p := runningProfile(t)
 	p.Model = &Model{Hook: "echo no room; exit 1"}
 	_, err := Start(t.Context(), p, LaunchOptions{ModelURL: "http://model"})
 	var failed *HookError
@@ -211,7 +211,7 @@ func TestModelHookFails(t *testing.T) {
 }
 
 func TestRunningTarget(t *testing.T) {
-	in := start(t, running(t), LaunchOptions{})
+	in := start(t, runningProfile(t), LaunchOptions{})
 	if !strings.HasSuffix(in.BaseURL(), "/base") || in.Exited() != nil || in.ExitErr() != nil || in.Stderr() != "" {
 		t.Errorf("%s, exited %v (%v), stderr %q", in.BaseURL(), in.Exited(), in.ExitErr(), in.Stderr())
 	}
@@ -264,7 +264,7 @@ func TestHookPrintsMuch(t *testing.T) {
 		{`awk 'BEGIN {for (i = 0; i < 170000; i++) printf "%0100d", 0}'`, "printed more than 16 MiB"},
 		{`awk 'BEGIN {for (i = 0; i < 20000; i++) printf "%0100d", 0}'`, ""},
 	} {
-		p := running(t)
+		p := runningProfile(t)
 		p.Hooks.AddAgent, p.Hooks.ConfigDigest = row.hook, row.hook
 		in := start(t, p, LaunchOptions{})
 		var failed *HookError

@@ -38,12 +38,12 @@ func start(t *testing.T, p *Profile, o LaunchOptions) *Instance {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { stopped(t, in) })
+	t.Cleanup(func() { stopTwice(t, in) })
 	return in
 }
 
-// stopped stops a target twice, and checks that neither process nor folder is left.
-func stopped(t *testing.T, in *Instance) {
+// stopTwice stops a target twice, and checks that neither process nor folder is left.
+func stopTwice(t *testing.T, in *Instance) {
 	t.Helper()
 	for range 2 {
 		if err := in.Stop(context.Background()); err != nil {
@@ -58,7 +58,7 @@ func stopped(t *testing.T, in *Instance) {
 	}
 }
 
-func get(t *testing.T, url string) string {
+func getBody(t *testing.T, url string) string {
 	t.Helper()
 	client := newProber(&Profile{})
 	defer client.CloseIdleConnections()
@@ -95,14 +95,14 @@ func TestStart(t *testing.T) {
 			tt.change(p)
 			in := start(t, p, LaunchOptions{})
 			if tt.listens {
-				if pid := get(t, in.BaseURL()+"/pid"); pid != strconv.Itoa(in.currentProcess().group) {
+				if pid := getBody(t, in.BaseURL()+"/pid"); pid != strconv.Itoa(in.currentProcess().group) {
 					t.Errorf("process %s answers, and not %d", pid, in.currentProcess().group)
 				}
 			}
 			if in.ExitErr() != nil || isClosed(in.Exited()) {
 				t.Errorf("it has ended: %v", in.ExitErr())
 			}
-			stopped(t, in)
+			stopTwice(t, in)
 			if tt.mode == "loud" { // complete once it has been stopped
 				if out := in.Stderr(); len(out) != keptOutput || !strings.HasSuffix(out, "x\nthe last line\n") {
 					t.Errorf("kept %d bytes of stderr that end in %q", len(out), out[max(0, len(out)-40):])
@@ -216,7 +216,7 @@ func (f writerFunc) Write(b []byte) (int, error) { f(b); return len(b), nil }
 
 func TestPortClash(t *testing.T) {
 	in := start(t, fake(t, "clash"), LaunchOptions{})
-	if get(t, in.BaseURL()+"/pid") == "" {
+	if getBody(t, in.BaseURL()+"/pid") == "" {
 		t.Error("the second try does not answer")
 	}
 }
@@ -237,14 +237,14 @@ func TestEnvironment(t *testing.T) {
 	if in.BaseURL() != root+"/base" {
 		t.Errorf("base URL %s", in.BaseURL())
 	}
-	dir := get(t, root+"/env?PARLEY_DIR")
+	dir := getBody(t, root+"/env?PARLEY_DIR")
 	for name, want := range map[string]string{
 		"ALL": strings.Join([]string{in.fill.port, in.fill.port2, root + "/base", dir, p.Dir, "http://model",
 			"{other}"}, " "),
 		"MODEL": "http://model/v1", "PARLEY_MODEL_URL": "http://model", "PARLEY_URL": root + "/base",
 		"PARLEY_PORT2": in.fill.port2,
 	} {
-		if got := get(t, root+"/env?"+name); got != want {
+		if got := getBody(t, root+"/env?"+name); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
@@ -290,13 +290,13 @@ func TestCrash(t *testing.T) {
 func TestEscape(t *testing.T) {
 	p := fake(t, "escape")
 	in := start(t, p, LaunchOptions{})
-	pid := number(t, filepath.Join(p.Dir, "escaped"))
+	pid := numberIn(t, filepath.Join(p.Dir, "escaped"))
 	defer func() { _ = syscall.Kill(pid, syscall.SIGKILL) }()
-	stopped(t, in)
+	stopTwice(t, in)
 }
 
-// number returns the number in a file.
-func number(t *testing.T, file string) int {
+// numberIn returns the number in a file.
+func numberIn(t *testing.T, file string) int {
 	t.Helper()
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -357,7 +357,7 @@ func TestTargetsSideBySide(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { stopped(t, r.(*Instance)) })
+		t.Cleanup(func() { stopTwice(t, r.(*Instance)) })
 		urls[r.BaseURL()] = true
 	}
 	if len(urls) != 4 {

@@ -27,8 +27,8 @@ func toyReach(p *Profile) Reach {
 	return r
 }
 
-// toy returns the toy section of a profile.
-func toy(p *Profile) *toySection { return SectionOf[toySection](p) }
+// toySectionOf returns the toy section of a profile.
+func toySectionOf(p *Profile) *toySection { return SectionOf[toySection](p) }
 
 // piping turns a profile into one of a target that pipes.
 func piping(p *Profile) { p.kind = toys[2] }

@@ -145,7 +145,7 @@ func TestLogIsBounded(t *testing.T) {
 }
 
 func TestLogFolder(t *testing.T) {
-	p := running(t)
+	p := runningProfile(t)
 	in := start(t, p, LaunchOptions{})
 	var missing *NotDeclaredError
 	if _, err := in.LogFolder(); !errors.As(err, &missing) || missing.Key != "toy.logs" {
@@ -157,7 +157,7 @@ func TestLogFolder(t *testing.T) {
 		{"in the profile's folder", "{profile}/../logs", filepath.Join(p.Dir, "..", "logs")},
 		{"anywhere", "/var/log/", "/var/log"},
 	} {
-		toy(p).Logs = tt.logs
+		toySectionOf(p).Logs = tt.logs
 		got, err := in.LogFolder()
 		if err != nil || filepath.Clean(got) != tt.want {
 			t.Errorf("%s: %s (%v), want %s", tt.reason, got, err, tt.want)

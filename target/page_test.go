@@ -10,7 +10,7 @@ import (
 
 // TestPageURL checks where the page of a relay session is.
 func TestPageURL(t *testing.T) {
-	p := running(t)
+	p := runningProfile(t)
 	in := start(t, p, LaunchOptions{})
 	var missing *NotDeclaredError
 	if _, err := in.PageURL("s"); !errors.As(err, &missing) {

@@ -113,7 +113,7 @@ func TestPipe(t *testing.T) {
 			}
 			if url != "" {
 				drivers = "ws\n"
-				if got := get(t, url+"/env?PARLEY_DRIVER"); got != WS {
+				if got := getBody(t, url+"/env?PARLEY_DRIVER"); got != WS {
 					t.Errorf("the one that listens has the driver %q", got)
 				}
 			}
@@ -132,10 +132,10 @@ func TestPipe(t *testing.T) {
 				string(told) != drivers+"stdio\nstdio\n" {
 				t.Errorf("the drivers are %q (%v)", told, err)
 			}
-			if a.fill.dir == b.fill.dir || url != "" && a.fill.dir == get(t, url+"/env?PARLEY_DIR") {
+			if a.fill.dir == b.fill.dir || url != "" && a.fill.dir == getBody(t, url+"/env?PARLEY_DIR") {
 				t.Error("two processes share a folder")
 			}
-			if a.fill.port2 == b.fill.port2 || url != "" && a.fill.port2 == get(t, url+"/env?PARLEY_PORT2") {
+			if a.fill.port2 == b.fill.port2 || url != "" && a.fill.port2 == getBody(t, url+"/env?PARLEY_PORT2") {
 				t.Error("two processes share a second port")
 			}
 			a.tell("to a")
@@ -284,7 +284,7 @@ func TestSpeechHeldByOthers(t *testing.T) {
 	r := launchPiper(t, p, LaunchOptions{})
 	s := pipeOf(t, r)
 	<-s.Exited()
-	pid := number(t, filepath.Join(p.Dir, "escaped"))
+	pid := numberIn(t, filepath.Join(p.Dir, "escaped"))
 	defer func() { _ = syscall.Kill(pid, syscall.SIGKILL) }()
 	ended := make(chan error, 1)
 	go func() {
@@ -406,11 +406,11 @@ func TestPipesCan(t *testing.T) {
 func TestDriverIsTold(t *testing.T) {
 	t.Setenv("PARLEY_DRIVER", "of the harness")
 	in := start(t, fake(t, "serve"), LaunchOptions{})
-	if got := get(t, in.BaseURL()+"/env?PARLEY_DRIVER"); got != "of the harness" {
+	if got := getBody(t, in.BaseURL()+"/env?PARLEY_DRIVER"); got != "of the harness" {
 		t.Errorf("agent-select: %q", got)
 	}
 	in = start(t, speaking(t, "serve", WS), LaunchOptions{})
-	if got := get(t, in.BaseURL()+"/env?PARLEY_DRIVER"); got != WS {
+	if got := getBody(t, in.BaseURL()+"/env?PARLEY_DRIVER"); got != WS {
 		t.Errorf("session-runtime: %q", got)
 	}
 }
@@ -435,7 +435,7 @@ func TestStarter(t *testing.T) {
 		t.Errorf("got %v, %v, want a *StartError", c, err)
 	}
 	agent := toys.New("dialling")
-	agent.Role, agent.Dir, toy(agent).Listen = "agent", t.TempDir(), "127.0.0.1:4711"
+	agent.Role, agent.Dir, toySectionOf(agent).Listen = "agent", t.TempDir(), "127.0.0.1:4711"
 	if s := Starter(launchAgents(t, agent, LaunchOptions{})); s != nil {
 		t.Errorf("an agent speaks: %v", s)
 	}

@@ -53,14 +53,14 @@ func TestFixedPort(t *testing.T) {
 	p := fake(t, "twice")
 	free := start(t, fake(t, "serve"), LaunchOptions{})
 	p.URL = free.BaseURL()
-	stopped(t, free)
+	stopTwice(t, free)
 	p.Command.Env["PARLEY_PORT"] = free.fill.port
 	in := start(t, p, LaunchOptions{})
 	if in.fill.port != free.fill.port || in.fill.port2 == "" || in.fill.port2 == in.fill.port {
 		t.Errorf("its ports are %q and %q", in.fill.port, in.fill.port2)
 	}
 	awaitsPort(t, in.fill.port2)
-	if get(t, "http://127.0.0.1:"+in.fill.port2+"/env?PARLEY_PORT2") != in.fill.port2 {
+	if getBody(t, "http://127.0.0.1:"+in.fill.port2+"/env?PARLEY_PORT2") != in.fill.port2 {
 		t.Error("the second port is not its own")
 	}
 }

@@ -19,7 +19,7 @@ import (
 
 // TestReset: the hook knows which target it resets.
 func TestReset(t *testing.T) {
-	p := running(t)
+	p := runningProfile(t)
 	in := start(t, p, LaunchOptions{})
 	var missing *NotDeclaredError
 	if err := in.Reset(t.Context()); !errors.As(err, &missing) || missing.Key != "hooks.reset" || p.Resets() {

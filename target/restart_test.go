@@ -31,10 +31,10 @@ func TestRestart(t *testing.T) {
 			}
 			p.Command.Copy = map[string]string{"config": "src"}
 			in := start(t, p, LaunchOptions{})
-			url, pid, exited := in.BaseURL(), get(t, in.BaseURL()+"/pid"), in.Exited()
+			url, pid, exited := in.BaseURL(), getBody(t, in.BaseURL()+"/pid"), in.Exited()
 			seen := func() (env []string) {
 				for _, name := range []string{"PARLEY_PORT", "PARLEY_URL", "PARLEY_DIR", "PARLEY_PORT2"} {
-					env = append(env, get(t, url+"/env?"+name))
+					env = append(env, getBody(t, url+"/env?"+name))
 				}
 				return env
 			}
@@ -53,7 +53,7 @@ func TestRestart(t *testing.T) {
 			if in.BaseURL() != url {
 				t.Errorf("it has moved from %s to %s", url, in.BaseURL())
 			}
-			if get(t, url+"/pid") == pid {
+			if getBody(t, url+"/pid") == pid {
 				t.Error("it is the same process")
 			}
 			if diff := cmp.Diff(before, seen()); diff != "" {
@@ -121,10 +121,10 @@ func TestRestartFails(t *testing.T) {
 			if err := os.Remove(filepath.Join(in.fill.dir, "started")); err != nil {
 				t.Fatal(err)
 			}
-			if err := in.Restart(t.Context(), tt.kill); err != nil || get(t, in.BaseURL()+"/pid") == "" {
+			if err := in.Restart(t.Context(), tt.kill); err != nil || getBody(t, in.BaseURL()+"/pid") == "" {
 				t.Errorf("once more: %v", err)
 			}
-			stopped(t, in)
+			stopTwice(t, in)
 			if err := in.Restart(t.Context(), tt.kill); !errors.Is(err, errStopped) {
 				t.Errorf("after the stop: got %v, want %v", err, errStopped)
 			}

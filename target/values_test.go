@@ -88,7 +88,7 @@ func TestParallel(t *testing.T) {
 	}{
 		{"nothing said", func(*Profile) {}, DefaultConcurrency},
 		{"a number", func(p *Profile) { p.Concurrency = 3 }, 3},
-		{"indistinguishable connections", func(p *Profile) { p.Concurrency = 3; toy(p).Single = true }, 1},
+		{"indistinguishable connections", func(p *Profile) { p.Concurrency = 3; toySectionOf(p).Single = true }, 1},
 	} {
 		p := toys.New("listening")
 		tt.change(p)

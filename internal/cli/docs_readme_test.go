@@ -182,7 +182,7 @@ func (n *newcomer) follow(all []exchange) {
 			n.t.Errorf("$ make run prints no verdict:\n%s%s", printed, errs)
 		}
 		if len(e.shown) > 0 {
-			n.session.compare("README.md", e, n.session.paper(string(printed)))
+			n.session.compare("README.md", e, n.session.documentPorts(string(printed)))
 		}
 	}
 }

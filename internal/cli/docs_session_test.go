@@ -165,7 +165,7 @@ func (s *session) run(command string, lines int) string {
 		cmd.Stderr = &out // a reader sees both
 	}
 	_ = cmd.Run() // the output shows failures
-	return s.paper(out.String())
+	return s.documentPorts(out.String())
 }
 
 // serve starts a server, and returns its first lines of output.
@@ -194,11 +194,11 @@ func (s *session) serve(cmd *exec.Cmd, lines int, cancel func()) string {
 			break
 		}
 	}
-	return s.paper(said.String())
+	return s.documentPorts(said.String())
 }
 
-// paper replaces the actual ports by those of the document, but not within longer numbers such as dates.
-func (s *session) paper(text string) string {
+// documentPorts replaces the actual ports by those of the document, but not within longer numbers such as dates.
+func (s *session) documentPorts(text string) string {
 	for in, port := range s.ports {
 		text = regexp.MustCompile(`\b`+port+`\b`).ReplaceAllString(text, in)
 	}

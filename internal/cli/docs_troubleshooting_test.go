@@ -22,8 +22,8 @@ import (
 
 const troubleshooting = "docs/troubleshooting.md"
 
-// told returns the messages of a page, one per line of its text blocks.
-func told(t *testing.T, page string) []string {
+// pageMessages returns the messages of a page, one per line of its text blocks.
+func pageMessages(t *testing.T, page string) []string {
 	t.Helper()
 	var all []string
 	for _, p := range readPage(t, page) {
@@ -37,8 +37,8 @@ func told(t *testing.T, page string) []string {
 // TestTroubleshootingWords: each message of the page consists of words of the program, and the translation has the same
 // messages.
 func TestTroubleshootingWords(t *testing.T) {
-	messages := told(t, troubleshooting)
-	if zh := told(t, strings.Replace(troubleshooting, ".md", ".zh.md", 1)); !slices.Equal(messages, zh) {
+	messages := pageMessages(t, troubleshooting)
+	if zh := pageMessages(t, strings.Replace(troubleshooting, ".md", ".zh.md", 1)); !slices.Equal(messages, zh) {
 		t.Errorf("the messages of the translation differ:\n%q\n%q", messages, zh)
 	}
 	if len(messages) < 25 {
@@ -146,7 +146,7 @@ func TestTroubleshootingShown(t *testing.T) {
 	t.Cleanup(taken.Close)
 	secure := secureServer(t)
 	t.Setenv("PATH", "/bin:/usr/bin")
-	messages := told(t, troubleshooting)
+	messages := pageMessages(t, troubleshooting)
 	for _, c := range []struct {
 		beginning string // of the message on the page, the only such
 		exit      int

@@ -60,9 +60,9 @@ func TestProxyFaults(t *testing.T) {
 		t.Errorf("%d pongs, want 4", n)
 	}
 	p.stop()
-	if text, _ := p.end(); !strings.Contains(p.errors(), "again fired 1 time, of 2 messages that it matches\n") ||
-		!strings.Contains(p.errors(), "f.yaml:3: fault 2 never fired: no message matched") {
-		t.Errorf("%s\n%s", text, p.errors())
+	if text, _ := p.awaitEnd(); !strings.Contains(p.stderrText(), "again fired 1 time, of 2 messages that it matches\n") ||
+		!strings.Contains(p.stderrText(), "f.yaml:3: fault 2 never fired: no message matched") {
+		t.Errorf("%s\n%s", text, p.stderrText())
 	}
 	f, err := os.Open(filepath.Join(out, "results.json"))
 	if err != nil {
@@ -93,8 +93,8 @@ func TestProxyFaultsRefused(t *testing.T) {
 		{[]string{"--protocol", "session-chat", "--to", "http://127.0.0.1:1", "--faults", "none.yaml"}, "--faults: "},
 	} {
 		p := startProxy(t, append([]string{"--out", t.TempDir()}, one.args...)...) // after -- it would belong to the command
-		if _, code := p.end(); code != 2 || !strings.Contains(p.errors(), one.want) {
-			t.Errorf("%v: exit %d, %s", one.args, code, p.errors())
+		if _, code := p.awaitEnd(); code != 2 || !strings.Contains(p.stderrText(), one.want) {
+			t.Errorf("%v: exit %d, %s", one.args, code, p.stderrText())
 		}
 	}
 }

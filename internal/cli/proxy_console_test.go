@@ -29,7 +29,7 @@ func TestProxyConsole(t *testing.T) {
 		_ = res.Body.Close()
 	}
 	client := &http.Client{Transport: carrying{quickClient(t).Transport, "open-sesame"}}
-	talk(t, quickClient(t), at)
+	runChatTurn(t, quickClient(t), at)
 	var marks []console.Outcome
 	asks(t, client, "GET", session+"/outcomes", "", nil, &marks)
 	var found []console.Failure
@@ -66,8 +66,8 @@ func TestProxyConsole(t *testing.T) {
 		t.Errorf("after the session: %s", got)
 	}
 	p.stop()
-	if _, code := p.end(); code != 1 {
-		t.Errorf("exit %d\n%s", code, p.errors())
+	if _, code := p.awaitEnd(); code != 1 {
+		t.Errorf("exit %d\n%s", code, p.stderrText())
 	}
 	text, err := os.ReadFile(recording)
 	if err != nil || strings.Contains(string(text), "pang") || strings.Count(string(text), `\"pong\"`) != 2 {

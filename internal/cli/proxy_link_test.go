@@ -39,9 +39,9 @@ func TestProxyLink(t *testing.T) {
 
 	out := t.TempDir()
 	p := startProxy(t, append(flags, "--out", out, "--client-cert", files.Client, "--client-key", files.ClientKey)...)
-	talk(t, http.DefaultClient, p.url())
+	runChatTurn(t, http.DefaultClient, p.url())
 	p.stop()
-	if text, code := p.end(); code != 0 {
+	if text, code := p.awaitEnd(); code != 0 {
 		t.Errorf("exit %d:\n%s", code, text)
 	}
 	err = filepath.WalkDir(out, func(path string, d os.DirEntry, err error) error {
@@ -64,5 +64,5 @@ func TestProxyLink(t *testing.T) {
 		_ = c.CloseNow()
 	}
 	bare.stop()
-	bare.end()
+	bare.awaitEnd()
 }

@@ -42,7 +42,7 @@ func testProxyPage(t *testing.T, b tabs) {
 		"--console", "127.0.0.1:0")
 	at, page := p.url(), p.url()
 	v := b.view(t, page)
-	talk(t, quickClient(t), at)
+	runChatTurn(t, quickClient(t), at)
 	v.wait("[...document.querySelectorAll('.mark')].some((m) => m.textContent === '✗ SC-044')")
 	v.wait("[...document.querySelectorAll('.row')].some((r) => r.textContent.includes('\"content\":\"hi\"'))")
 	v.axe("proxy")
@@ -62,8 +62,8 @@ func testProxyPage(t *testing.T, b tabs) {
 		t.Errorf("after the edit: %s", got)
 	}
 	p.stop()
-	if _, code := p.end(); code != 1 {
-		t.Errorf("exit %d\n%s", code, p.errors())
+	if _, code := p.awaitEnd(); code != 1 {
+		t.Errorf("exit %d\n%s", code, p.stderrText())
 	}
 }
 
@@ -73,7 +73,7 @@ func testProxyPageCommand(t *testing.T, b tabs) {
 	stdin, feed := io.Pipe()
 	p := startProxyReading(t, stdin, "--protocol", "session-runtime", "--out", t.TempDir(), "--console", "127.0.0.1:0",
 		"--", "sh", "-c", `while read -r line; do echo "$line"; done; echo last; exit 9`)
-	v := b.view(t, p.told(regexp.MustCompile(`(?m)^http://127\.0\.0\.1:\d+$`)))
+	v := b.view(t, p.awaitStderr(regexp.MustCompile(`(?m)^http://127\.0\.0\.1:\d+$`)))
 	write := func(text string) {
 		if _, err := io.WriteString(feed, text); err != nil {
 			t.Error(err)
@@ -100,6 +100,6 @@ func testProxyPageCommand(t *testing.T, b tabs) {
 	v.run("document.querySelector('.heldbox .main').click()")
 	rest, err := io.ReadAll(out)
 	if code := <-p.done; err != nil || string(rest) != "last\n" || code != 9 {
-		t.Errorf("exit %d, %q, %v\n%s", code, rest, err, p.errors())
+		t.Errorf("exit %d, %q, %v\n%s", code, rest, err, p.stderrText())
 	}
 }

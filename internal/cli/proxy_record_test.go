@@ -17,10 +17,10 @@ func TestProxyRecord(t *testing.T) {
 	file := filepath.Join(dir, "passed.jsonl")
 	args := []string{"--protocol", "session-chat", "--to", server, "--out", dir, "--record", file}
 	p := startProxy(t, args...)
-	talk(t, quickClient(t), p.url())
+	runChatTurn(t, quickClient(t), p.url())
 	p.stop()
-	if text, code := p.end(); code != 0 {
-		t.Fatalf("exit %d\n%s\n%s", code, text, p.errors())
+	if text, code := p.awaitEnd(); code != 0 {
+		t.Fatalf("exit %d\n%s\n%s", code, text, p.stderrText())
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -47,9 +47,9 @@ func TestProxyRecord(t *testing.T) {
 		t.Errorf("its scenario: exit %d\n%s%s", code, &out, &said)
 	}
 	again := startProxy(t, args...)
-	if _, code := again.end(); code != 2 ||
-		!strings.Contains(again.errors(), "--record: "+file+" exists (name another file)") {
-		t.Errorf("a file that is there: exit %d %s", code, again.errors())
+	if _, code := again.awaitEnd(); code != 2 ||
+		!strings.Contains(again.stderrText(), "--record: "+file+" exists (name another file)") {
+		t.Errorf("a file that is there: exit %d %s", code, again.stderrText())
 	}
 	if kept, err := os.ReadFile(file); err != nil || !bytes.Equal(kept, text) {
 		t.Errorf("it is not kept: %v", err)
@@ -63,16 +63,16 @@ func TestProxySecrets(t *testing.T) {
 	p := startProxy(t, "--protocol", "session-chat", "--to",
 		strings.Replace(server, "//", "//user:"+secret+"@", 1)+"?api_key="+secret, "--out", dir, "--record", file)
 	url := p.url()
-	talk(t, quickClient(t), url)
+	runChatTurn(t, quickClient(t), url)
 	resp, err := quickClient(t).Get(url + "/nowhere?access_token=" + secret)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_ = resp.Body.Close()
 	p.stop()
-	text, code := p.end()
-	if code != 0 || strings.Contains(text+p.errors(), secret) {
-		t.Errorf("exit %d\n%s\n%s", code, text, p.errors())
+	text, code := p.awaitEnd()
+	if code != 0 || strings.Contains(text+p.stderrText(), secret) {
+		t.Errorf("exit %d\n%s\n%s", code, text, p.stderrText())
 	}
 	found := 0
 	err = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {

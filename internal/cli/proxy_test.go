@@ -47,7 +47,7 @@ func (p *proxying) Write(b []byte) (int, error) {
 	return p.stderr.Write(b)
 }
 
-func (p *proxying) errors() string {
+func (p *proxying) stderrText() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.stderr.String()
@@ -81,16 +81,16 @@ func startProxyReading(t *testing.T, stdin io.Reader, args ...string) *proxying 
 	return p
 }
 
-// told waits for something on stderr.
-func (p *proxying) told(what *regexp.Regexp) string {
+// awaitStderr waits for something on stderr.
+func (p *proxying) awaitStderr(what *regexp.Regexp) string {
 	p.t.Helper()
 	for {
-		if got := what.FindString(p.errors()); got != "" {
+		if got := what.FindString(p.stderrText()); got != "" {
 			return got
 		}
 		select {
 		case code := <-p.done:
-			p.t.Fatalf("exit %d: %s", code, p.errors())
+			p.t.Fatalf("exit %d: %s", code, p.stderrText())
 		case <-p.news:
 		}
 	}
@@ -101,13 +101,13 @@ func (p *proxying) url() string {
 	p.t.Helper()
 	line, err := p.lines.ReadString('\n')
 	if err != nil {
-		p.t.Fatalf("no URL: %v\n%s", err, p.errors())
+		p.t.Fatalf("no URL: %v\n%s", err, p.stderrText())
 	}
 	return strings.TrimSpace(line)
 }
 
-// end waits for its end, and returns the rest of stdout and the exit code.
-func (p *proxying) end() (string, int) {
+// awaitEnd waits for its end, and returns the rest of stdout and the exit code.
+func (p *proxying) awaitEnd() (string, int) {
 	p.t.Helper()
 	rest, err := io.ReadAll(p.lines)
 	if err != nil {
@@ -134,8 +134,8 @@ func chatServer(t *testing.T, fault string) string {
 	return running.BaseURL()
 }
 
-// talk holds a turn of session-chat.
-func talk(t *testing.T, client *http.Client, url string) {
+// runChatTurn holds a turn of session-chat.
+func runChatTurn(t *testing.T, client *http.Client, url string) {
 	t.Helper()
 	c, _, err := websocket.Dial(t.Context(), url+"/chat/ws", &websocket.DialOptions{HTTPClient: client})
 	if err != nil {
@@ -173,15 +173,15 @@ func TestProxy(t *testing.T) {
 			out := t.TempDir()
 			p := startProxy(t, "--protocol", "session-chat", "--to", chatServer(t, one.fault), "--out", out)
 			url := p.url()
-			if said := p.errors(); !strings.Contains(said, "session-chat: judges ") || !strings.Contains(said, " SC-038 ") ||
+			if said := p.stderrText(); !strings.Contains(said, "session-chat: judges ") || !strings.Contains(said, " SC-038 ") ||
 				!strings.Contains(said, "need the harness to act") {
 				t.Errorf("before it starts it says %q", said)
 			}
-			talk(t, quickClient(t), url)
+			runChatTurn(t, quickClient(t), url)
 			p.stop()
-			text, code := p.end()
+			text, code := p.awaitEnd()
 			if code != one.exit || !strings.Contains(text, one.text) {
-				t.Errorf("exit %d\n%s\n%s", code, text, p.errors())
+				t.Errorf("exit %d\n%s\n%s", code, text, p.stderrText())
 			}
 			f, err := os.Open(filepath.Join(out, "results.json"))
 			if err != nil {
@@ -208,8 +208,8 @@ func TestProxy(t *testing.T) {
 func TestProxyFor(t *testing.T) {
 	p := startProxy(t, "--protocol", "session-chat", "--to", "http://127.0.0.1:1", "--for", "1ms", "--out", t.TempDir())
 	p.url()
-	if text, code := p.end(); code != verdict.ExitIncomplete {
-		t.Errorf("exit %d\n%s\n%s", code, text, p.errors())
+	if text, code := p.awaitEnd(); code != verdict.ExitIncomplete {
+		t.Errorf("exit %d\n%s\n%s", code, text, p.stderrText())
 	}
 }
 
@@ -240,7 +240,7 @@ func TestProxyTLS(t *testing.T) {
 			}
 		}
 		p.stop()
-		p.end()
+		p.awaitEnd()
 	}
 }
 
@@ -284,8 +284,8 @@ func TestProxyMistakes(t *testing.T) {
 			args = append([]string{"--out", t.TempDir()}, args...)
 		}
 		p := startProxy(t, args...)
-		_, code := p.end()
-		if said := p.errors(); code != one.code || !strings.Contains(said, one.want) {
+		_, code := p.awaitEnd()
+		if said := p.stderrText(); code != one.code || !strings.Contains(said, one.want) {
 			t.Errorf("%v: exit %d, %q; want %d and %q", one.args, code, said, one.code, one.want)
 		}
 	}
@@ -294,9 +294,9 @@ func TestProxyMistakes(t *testing.T) {
 // TestProxyCommand: a command between stdin and stdout, which has nothing but its output; its exit code counts.
 func TestProxyCommand(t *testing.T) {
 	p := startProxy(t, "--protocol", "session-runtime", "--out", t.TempDir(), "--", "sh", "-c", "echo '{}'; exit 9")
-	text, code := p.end()
-	if text != "{}\n" || code != 9 || !strings.Contains(p.errors(), "session-runtime: judges ") {
-		t.Errorf("exit %d, %q\n%s", code, text, p.errors())
+	text, code := p.awaitEnd()
+	if text != "{}\n" || code != 9 || !strings.Contains(p.stderrText(), "session-runtime: judges ") {
+		t.Errorf("exit %d, %q\n%s", code, text, p.stderrText())
 	}
 }
 

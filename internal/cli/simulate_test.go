@@ -243,7 +243,7 @@ func TestSimulateTo(t *testing.T) {
 func TestSimulateToJudges(t *testing.T) {
 	line, stop := simulating(t, "--protocol", "session-chat", "--as", "server", "--to", chatServer(t, "no-timestamp"))
 	page, at := line(), line()
-	talk(t, quickClient(t), at)
+	runChatTurn(t, quickClient(t), at)
 	found := findingOf(t, page+"/api/v1/sessions/1", "SC-044")
 	var shown []console.Record
 	asks(t, quickClient(t), "GET", fmt.Sprintf("%s/api/v1/sessions/1/records?after=%d&limit=1", page, found.At-1), "", nil,

@@ -50,7 +50,7 @@ func put(t *testing.T, path, text string) {
 // times waits until something was said so many times.
 func (w *watchedRun) times(n int, what string) {
 	w.t.Helper()
-	w.told(regexp.MustCompile(fmt.Sprintf(`(?s)(%s.*){%d}`, what, n)))
+	w.awaitStderr(regexp.MustCompile(fmt.Sprintf(`(?s)(%s.*){%d}`, what, n)))
 }
 
 // TestWatch: a change of the profile has the target judged again, a mistake in it is told and mended, and Ctrl-C ends
@@ -68,7 +68,7 @@ func TestWatch(t *testing.T) {
 	w.times(4, "watching 1 file")
 	w.stop()
 	if code := <-w.done; code != 5 {
-		t.Errorf("exit %d, want that of the last run:\n%s", code, w.errors())
+		t.Errorf("exit %d, want that of the last run:\n%s", code, w.stderrText())
 	}
 	if res := resultsIn(t, filepath.Join(w.folder, "out")); res.Runs[0].Target.Name != "mended" {
 		t.Errorf("the results are of %s", res.Runs[0].Target.Name)
@@ -82,14 +82,14 @@ func TestWatchCancels(t *testing.T) {
 	w.times(1, `scenarios of session-chat against my over ws`)
 	put(t, filepath.Join(w.folder, "my.yaml"), profile+chatServer(t, "")+"\n")
 	w.times(1, "watching 1 file")
-	text := w.errors()
+	text := w.stderrText()
 	if strings.Count(text, "judging again") != 1 || strings.Count(text, "INCOMPLETE  ") != 1 ||
 		strings.Contains(text, "interrupted") {
 		t.Errorf("the run that was ended:\n%s", text)
 	}
 	w.stop()
 	if code := <-w.done; code != 5 {
-		t.Errorf("exit %d:\n%s", code, w.errors())
+		t.Errorf("exit %d:\n%s", code, w.stderrText())
 	}
 }
 
@@ -108,8 +108,8 @@ func TestWatchInterrupted(t *testing.T) {
 	w := startWatch(t, "protocol: session-chat\nurl: "+silent(t)+"\n")
 	w.times(1, `scenarios of session-chat against my over ws`)
 	w.stop()
-	if code := <-w.done; code != 130 || !strings.Contains(w.errors(), "interrupted before its end") {
-		t.Errorf("exit %d:\n%s", code, w.errors())
+	if code := <-w.done; code != 130 || !strings.Contains(w.stderrText(), "interrupted before its end") {
+		t.Errorf("exit %d:\n%s", code, w.stderrText())
 	}
 }
 

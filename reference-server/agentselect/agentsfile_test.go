@@ -32,16 +32,16 @@ func write(t *testing.T, path, text string) {
 func TestCustomAgents(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "main-agents.toml")
 	write(t, path, reviewer)
-	b := start(t, Options{AgentsFile: path})
+	b := startServer(t, Options{AgentsFile: path})
 	c := b.connect().create()
 	want := append(slices.Clone(proto.BuiltinIDs), "code_reviewer")
 	if got := agentIDs(c.list["agents"]); !slices.Equal(got, want) {
 		t.Fatalf("agents %v", got)
 	}
 	c.switchTo("code_reviewer")
-	c.switched("general", "code_reviewer")
+	c.wantSwitch("general", "code_reviewer")
 	c.chat("[[echo k1]]")
-	c.until("complete")
+	c.readUntil("complete")
 	got := b.requests("k1", 1)[0]
 	if got.System != "MARK-1" || !slices.Equal(got.Tools, []string{"read_file", "ask_user"}) {
 		t.Errorf("request %+v", got)
@@ -50,7 +50,7 @@ func TestCustomAgents(t *testing.T) {
 	// A change takes effect at the next turn, switch and connection, without an announcement (AS-026, AS-027).
 	write(t, path, strings.ReplaceAll(reviewer, "MARK-1", "MARK-2")+"[[agents]]\nid = \"late\"\nname = \"Late\"\n")
 	c.chat("[[echo k2]]")
-	c.until("complete")
+	c.readUntil("complete")
 	if got := b.requests("k2", 1)[0]; got.System != "MARK-2" {
 		t.Errorf("prompt %q", got.System)
 	}
@@ -58,35 +58,35 @@ func TestCustomAgents(t *testing.T) {
 		t.Errorf("agents %v", got)
 	}
 	c.switchTo("late")
-	c.switched("code_reviewer", "late")
+	c.wantSwitch("code_reviewer", "late")
 
 	// A session's agent may disappear; the session does not.
 	write(t, path, reviewer)
 	c.chat("[[echo k3]]")
-	if d := c.want("error"); d["errorCode"] != nil {
+	if d := c.wantEvent("error"); d["errorCode"] != nil {
 		t.Errorf("error %v", d)
 	}
-	c.want("complete")
+	c.wantEvent("complete")
 	c.switchTo("late")
-	if got := agentIDs(c.refused("agent_not_found")["availableAgents"]); slices.Contains(got, "late") {
+	if got := agentIDs(c.wantRefusal("agent_not_found")["availableAgents"]); slices.Contains(got, "late") {
 		t.Errorf("availableAgents %v", got)
 	}
 	c.switchTo("general")
-	c.switched("late", "general")
+	c.wantSwitch("late", "general")
 }
 
 func TestTurnKeepsItsConfiguration(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "main-agents.toml")
 	write(t, path, reviewer)
-	b := start(t, Options{AgentsFile: path})
+	b := startServer(t, Options{AgentsFile: path})
 	c := b.connect().create()
 	c.switchTo("code_reviewer")
-	c.want("agent_switched")
+	c.wantEvent("agent_switched")
 	c.chat("[[tool t1 ask_user {}]]")
-	ev, _ := c.until("user_question_request")
+	ev, _ := c.readUntil("user_question_request")
 	write(t, path, strings.ReplaceAll(reviewer, "MARK-1", "MARK-2"))
 	c.send(object{"type": "user_question_response", "requestId": ev["requestId"], "response": "go"})
-	c.until("complete")
+	c.readUntil("complete")
 	if got := b.requests("t1", 2)[1]; got.System != "MARK-1" { // AS-062
 		t.Errorf("prompt %q", got.System)
 	}

@@ -30,7 +30,7 @@ type bench struct {
 	http   *http.Client
 }
 
-func start(t *testing.T, o Options) *bench {
+func startServer(t *testing.T, o Options) *bench {
 	t.Helper()
 	if o.Brain == nil {
 		o.Brain = llm.New()
@@ -56,8 +56,8 @@ func start(t *testing.T, o Options) *bench {
 // object is a decoded JSON object.
 type object = map[string]any
 
-// do sends a request and returns the status and the decoded response.
-func (b *bench) do(method, path string, body any, header ...string) (int, object) {
+// doRequest sends a request and returns the status and the decoded response.
+func (b *bench) doRequest(method, path string, body any, header ...string) (int, object) {
 	b.t.Helper()
 	var payload []byte
 	switch v := body.(type) {
@@ -120,7 +120,7 @@ func (b *bench) connect(query ...string) *client {
 	events := make(chan object, 1024)
 	go readEvents(res.Body, events)
 	c := &client{bench: b, events: events, leave: cancel}
-	connected, list := c.next(), c.next()
+	connected, list := c.nextEvent(), c.nextEvent()
 	if connected["type"] != "connected" || list["type"] != "agent_list" {
 		b.t.Fatalf("greeting: %v, %v", connected, list)
 	}
@@ -150,8 +150,8 @@ func data(ev object) object {
 	return d
 }
 
-// next returns the next event.
-func (c *client) next() object {
+// nextEvent returns the next event.
+func (c *client) nextEvent() object {
 	c.t.Helper()
 	select {
 	case ev, open := <-c.events:
@@ -165,11 +165,11 @@ func (c *client) next() object {
 	return nil
 }
 
-// until reads up to an event of the type, and returns it with the events before it.
-func (c *client) until(kind string) (ev object, before []object) {
+// readUntil reads up to an event of the type, and returns it with the events before it.
+func (c *client) readUntil(kind string) (ev object, before []object) {
 	c.t.Helper()
 	for {
-		ev := c.next()
+		ev := c.nextEvent()
 		if ev["type"] == kind {
 			return ev, before
 		}
@@ -177,21 +177,21 @@ func (c *client) until(kind string) (ev object, before []object) {
 	}
 }
 
-// want requires the next event to have the type and returns its data.
-func (c *client) want(kind string) object {
+// wantEvent requires the next event to have the type and returns its data.
+func (c *client) wantEvent(kind string) object {
 	c.t.Helper()
-	ev := c.next()
+	ev := c.nextEvent()
 	if ev["type"] != kind {
 		c.t.Fatalf("got %v, want %s", ev, kind)
 	}
 	return data(ev)
 }
 
-// quiet fails if any event precedes the reply to an unknown agent id.
-func (c *client) quiet() {
+// wantNothing fails if any event precedes the reply to an unknown agent id.
+func (c *client) wantNothing() {
 	c.t.Helper()
 	c.send(object{"type": "switch_agent", "agentId": "fence-1"})
-	if _, before := c.until("error"); len(before) > 0 {
+	if _, before := c.readUntil("error"); len(before) > 0 {
 		c.t.Fatalf("heard %v", before)
 	}
 }
@@ -208,13 +208,13 @@ func (c *client) post(msg object) (int, object) {
 	if _, named := msg["connectionId"]; !named {
 		msg["connectionId"] = c.id
 	}
-	return c.do("POST", "/message", msg)
+	return c.doRequest("POST", "/message", msg)
 }
 
 // create makes a session on the connection.
 func (c *client) create() *client {
 	c.t.Helper()
-	status, answer := c.do("POST", "/session/create", object{"connectionId": c.id})
+	status, answer := c.doRequest("POST", "/session/create", object{"connectionId": c.id})
 	if status != 200 || answer["success"] != true {
 		c.t.Fatalf("create: status %d, %v", status, answer)
 	}
@@ -224,7 +224,7 @@ func (c *client) create() *client {
 
 func (c *client) load(session string) {
 	c.t.Helper()
-	status, answer := c.do("POST", "/session/load", object{"connectionId": c.id, "sessionId": session})
+	status, answer := c.doRequest("POST", "/session/load", object{"connectionId": c.id, "sessionId": session})
 	if status != 200 || answer["success"] != true {
 		c.t.Fatalf("load: status %d, %v", status, answer)
 	}
@@ -236,18 +236,18 @@ func (c *client) switchTo(id string) {
 }
 func (c *client) chat(text string) { c.t.Helper(); c.send(object{"type": "chat", "content": text}) }
 
-// switched requires the next event to report a switch.
-func (c *client) switched(from, to string) {
+// wantSwitch requires the next event to report a switch.
+func (c *client) wantSwitch(from, to string) {
 	c.t.Helper()
-	if d := c.want("agent_switched"); d["previousAgentId"] != from || d["currentAgentId"] != to {
+	if d := c.wantEvent("agent_switched"); d["previousAgentId"] != from || d["currentAgentId"] != to {
 		c.t.Fatalf("switched %v, want %s to %s", d, from, to)
 	}
 }
 
-// refused requires the next event to be a refusal that lists the agents offered to the client.
-func (c *client) refused(code string) object {
+// wantRefusal requires the next event to be a refusal that lists the agents offered to the client.
+func (c *client) wantRefusal(code string) object {
 	c.t.Helper()
-	d := c.want("error")
+	d := c.wantEvent("error")
 	if d["errorCode"] != code {
 		c.t.Fatalf("refused with %v, want %s", d, code)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 func TestBadRequests(t *testing.T) {
-	b := start(t, Options{Limits: Limits{Body: 1 << 10}})
+	b := startServer(t, Options{Limits: Limits{Body: 1 << 10}})
 	c := b.connect().create()
 	rows := []struct {
 		reason       string
@@ -43,52 +43,53 @@ func TestBadRequests(t *testing.T) {
 		{"unknown path", "GET", "/nothing", nil, 404},
 	}
 	for _, row := range rows {
-		status, answer := b.do(row.method, row.path, row.body)
+		status, answer := b.doRequest(row.method, row.path, row.body)
 		if status != row.status || answer["success"] == true {
 			t.Errorf("%s: status %d, %v", row.reason, status, answer)
 		}
 	}
-	c.quiet()
+	c.wantNothing()
 }
 
 func TestMessageByItsSession(t *testing.T) {
-	c := start(t, Options{}).connect().create()
+	c := startServer(t, Options{}).connect().create()
 	for _, conn := range []string{"", "conn_x"} { // the session identifies the connection
 		c.send(object{"type": "switch_agent", "agentId": "debugger", "sessionId": c.sess, "connectionId": conn})
-		c.want("agent_switched")
+		c.wantEvent("agent_switched")
 	}
 }
 
 func TestSessionsListedAndDeleted(t *testing.T) {
-	c := start(t, Options{}).connect().create()
+	c := startServer(t, Options{}).connect().create()
 	c.chat(`[[tool d1 ask_user {}]]`)
-	c.until("user_question_request")
-	_, answer := c.do("GET", "/session/list", nil)
+	c.readUntil("user_question_request")
+	_, answer := c.doRequest("GET", "/session/list", nil)
 	if list := answer["sessions"].([]any); len(list) != 1 || list[0].(object)["id"] != c.sess {
 		t.Errorf("list %v", answer)
 	}
-	if status, _ := c.do("DELETE", "/session/"+c.sess, nil); status != 200 {
+	if status, _ := c.doRequest("DELETE", "/session/"+c.sess, nil); status != 200 {
 		t.Errorf("delete: status %d", status)
 	}
-	if d := c.want("complete"); d["cancelled"] != true {
+	if d := c.wantEvent("complete"); d["cancelled"] != true {
 		t.Errorf("complete %v", d)
 	}
 	c.switchTo("debugger")
-	c.refused("session_not_found")
-	if _, answer = c.do("GET", "/session/list", nil); len(answer["sessions"].([]any)) != 0 {
+	c.wantRefusal("session_not_found")
+	if _, answer = c.doRequest("GET", "/session/list", nil); len(answer["sessions"].([]any)) != 0 {
 		t.Errorf("list %v", answer)
 	}
 }
 
 func TestHealth(t *testing.T) {
-	if status, answer := start(t, Options{}).do("GET", "/health", nil); status != 200 || answer["status"] != "ok" {
+	if status, answer := startServer(t, Options{}).doRequest("GET", "/health", nil); status != 200 ||
+		answer["status"] != "ok" {
 		t.Errorf("status %d, %v", status, answer)
 	}
 }
 
 func TestOrigin(t *testing.T) {
-	strict := start(t, Options{})
-	open := start(t, Options{AllowOrigins: []string{"null", "https://tool.example"}})
+	strict := startServer(t, Options{})
+	open := startServer(t, Options{AllowOrigins: []string{"null", "https://tool.example"}})
 	rows := []struct {
 		origin       string
 		strict, open int
@@ -105,35 +106,35 @@ func TestOrigin(t *testing.T) {
 	}
 	for _, row := range rows {
 		for b, want := range map[*bench]int{strict: row.strict, open: row.open} {
-			if status, _ := b.do("GET", "/health", nil, "Origin", row.origin); status != want {
+			if status, _ := b.doRequest("GET", "/health", nil, "Origin", row.origin); status != want {
 				t.Errorf("origin %q: status %d, want %d", row.origin, status, want)
 			}
 		}
 	}
-	if status, _ := strict.do("OPTIONS", "/message", nil, "Origin", "http://localhost:1"); status != 204 {
+	if status, _ := strict.doRequest("OPTIONS", "/message", nil, "Origin", "http://localhost:1"); status != 204 {
 		t.Errorf("preflight: status %d", status)
 	}
 }
 
 func TestLimits(t *testing.T) {
-	b := start(t, Options{Limits: Limits{Connections: 1, Sessions: 2}})
+	b := startServer(t, Options{Limits: Limits{Connections: 1, Sessions: 2}})
 	c := b.connect().create().create()
-	if status, _ := b.do("GET", "/events", nil); status != 503 {
+	if status, _ := b.doRequest("GET", "/events", nil); status != 503 {
 		t.Errorf("second connection: status %d", status)
 	}
-	if status, _ := c.do("POST", "/session/create", object{"connectionId": c.id}); status != 503 {
+	if status, _ := c.doRequest("POST", "/session/create", object{"connectionId": c.id}); status != 503 {
 		t.Errorf("third session: status %d", status)
 	}
-	c.do("DELETE", "/session/"+c.sess, nil)
+	c.doRequest("DELETE", "/session/"+c.sess, nil)
 	c.create()
 }
 
 func TestHistoryIsBounded(t *testing.T) {
-	b := start(t, Options{Limits: Limits{History: 4}})
+	b := startServer(t, Options{Limits: Limits{History: 4}})
 	c := b.connect().create()
 	for range 5 {
 		c.chat("[[echo b1]]")
-		c.until("complete")
+		c.readUntil("complete")
 	}
 	for _, r := range b.requests("b1", 5) {
 		if len(r.Messages) > 4 || r.Messages[0].Role != "user" {
@@ -144,7 +145,7 @@ func TestHistoryIsBounded(t *testing.T) {
 
 // A client that does not read loses its connection when its queue is full, without delaying any other.
 func TestSlowReader(t *testing.T) {
-	b := start(t, Options{Limits: Limits{Queue: 8, Write: patience}})
+	b := startServer(t, Options{Limits: Limits{Queue: 8, Write: patience}})
 	raw, err := net.Dial("tcp", strings.TrimPrefix(b.url, "http://"))
 	if err != nil {
 		t.Fatal(err)
@@ -171,14 +172,14 @@ func TestSlowReader(t *testing.T) {
 	case <-time.After(patience):
 		t.Fatal("still connected")
 	}
-	b.connect().create().quiet()
+	b.connect().create().wantNothing()
 }
 
 func TestCloseEndsStreamsAndTurns(t *testing.T) {
-	b := start(t, Options{})
+	b := startServer(t, Options{})
 	c := b.connect().create()
 	c.chat("[[hold z1]]")
-	c.want("message")
+	c.wantEvent("message")
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := b.server.Close(ctx); err != nil {
@@ -186,14 +187,14 @@ func TestCloseEndsStreamsAndTurns(t *testing.T) {
 	}
 	for range c.events {
 	}
-	if status, _ := b.do("GET", "/events", nil); status != http.StatusServiceUnavailable {
+	if status, _ := b.doRequest("GET", "/events", nil); status != http.StatusServiceUnavailable {
 		t.Errorf("status %d", status)
 	}
 }
 
 // Messages that arrive before agent_list has been written wait for it (AS-106).
 func TestMessagesWaitForTheList(t *testing.T) {
-	b := start(t, Options{})
+	b := startServer(t, Options{})
 	c := newConn(t.Context(), ConnInfo{ID: "conn_early"}, DefaultLimits)
 	if err := b.server.m.conns.Add("conn_early", c); err != nil {
 		t.Fatal(err)
@@ -201,7 +202,7 @@ func TestMessagesWaitForTheList(t *testing.T) {
 	defer b.server.m.conns.Remove("conn_early")
 	answered := make(chan int, 1)
 	go func() {
-		status, _ := b.do("POST", "/session/create", object{"connectionId": "conn_early"})
+		status, _ := b.doRequest("POST", "/session/create", object{"connectionId": "conn_early"})
 		answered <- status
 	}()
 	select {

@@ -9,7 +9,7 @@ import (
 )
 
 func TestGreeting(t *testing.T) {
-	c := start(t, Options{}).connect("?agentId=debugger") // AS-021: no effect
+	c := startServer(t, Options{}).connect("?agentId=debugger") // AS-021: no effect
 	if got := agentIDs(c.list["agents"]); !slices.Equal(got, proto.BuiltinIDs) {
 		t.Errorf("agents %v", got)
 	}
@@ -17,7 +17,7 @@ func TestGreeting(t *testing.T) {
 		t.Errorf("currentAgentId %v", c.list["currentAgentId"])
 	}
 	c.create().switchTo("debugger")
-	ev := c.next()
+	ev := c.nextEvent()
 	if d := data(ev); d["previousAgentId"] != "general" || d["agentName"] != "Debugger" {
 		t.Errorf("switched %v", d)
 	}
@@ -46,109 +46,109 @@ func TestRefusals(t *testing.T) {
 		{"unknown and long", "a-very-long-id-of_more_than_16", "agent_not_found",
 			"Invalid agent ID: a-very-long-id-of_more_than_16"},
 	}
-	c := start(t, Options{}).connect().create()
+	c := startServer(t, Options{}).connect().create()
 	c.switchTo("debugger")
-	c.switched("general", "debugger")
+	c.wantSwitch("general", "debugger")
 	for _, row := range rows {
 		c.send(object{"type": "switch_agent", "agentId": row.agentID})
-		if d := c.refused(row.code); d["message"] != row.message {
+		if d := c.wantRefusal(row.code); d["message"] != row.message {
 			t.Errorf("%s: message %q", row.reason, d["message"])
 		}
 	}
 	c.send(object{"type": "switch_agent"})
-	c.refused("invalid_agent_id")
+	c.wantRefusal("invalid_agent_id")
 	body := `{"type":"switch_agent","connectionId":"` + c.id + `","agentId":1e999}`
-	if status, _ := c.do("POST", "/message", body); status != 200 {
+	if status, _ := c.doRequest("POST", "/message", body); status != 200 {
 		t.Errorf("large number: status %d", status)
 	}
-	c.refused("invalid_agent_id_format")
+	c.wantRefusal("invalid_agent_id_format")
 	c.switchTo("general")
-	c.switched("debugger", "general")
+	c.wantSwitch("debugger", "general")
 }
 
 func TestSessionOfASwitch(t *testing.T) {
-	b := start(t, Options{})
+	b := startServer(t, Options{})
 	a, other := b.connect(), b.connect().create()
 	a.switchTo("debugger")
-	a.refused("session_not_found") // AS-104
+	a.wantRefusal("session_not_found") // AS-104
 	a.create()
 	for _, id := range []any{"nobody", "", nil, 7, true, []string{a.sess}} {
 		a.send(object{"type": "switch_agent", "agentId": "debugger", "sessionId": id})
-		a.refused("session_not_found") // AS-091
+		a.wantRefusal("session_not_found") // AS-091
 	}
 	a.switchTo("debugger")
-	a.switched("general", "debugger")
-	other.quiet() // AS-059
+	a.wantSwitch("general", "debugger")
+	other.wantNothing() // AS-059
 
 	// A session that another connection has open is switched there (AS-095).
 	a.send(object{"type": "switch_agent", "agentId": "requirement_analyzer", "sessionId": other.sess})
-	other.switched("general", "requirement_analyzer")
-	a.quiet()
+	other.wantSwitch("general", "requirement_analyzer")
+	a.wantNothing()
 }
 
 func TestSecondSessionOfAConnection(t *testing.T) {
-	c := start(t, Options{}).connect().create()
+	c := startServer(t, Options{}).connect().create()
 	older := c.sess
 	c.switchTo("debugger")
-	c.switched("general", "debugger")
+	c.wantSwitch("general", "debugger")
 	c.create().switchTo("requirement_analyzer")
-	c.switched("general", "requirement_analyzer")
+	c.wantSwitch("general", "requirement_analyzer")
 	c.send(object{"type": "switch_agent", "agentId": "general", "sessionId": older})
-	c.switched("debugger", "general")
+	c.wantSwitch("debugger", "general")
 }
 
 func TestLoadMovesTheSession(t *testing.T) {
-	b := start(t, Options{})
+	b := startServer(t, Options{})
 	a, other := b.connect().create(), b.connect()
 	a.chat("[[hold move]]")
-	a.want("message")
+	a.wantEvent("message")
 	other.load(a.sess)
 	b.brain.Release("move")
-	ev, _ := other.until("complete") // later events of the turn arrive here
+	ev, _ := other.readUntil("complete") // later events of the turn arrive here
 	if data(ev)["sessionId"] != a.sess {
 		t.Errorf("complete %v", ev)
 	}
 	other.switchTo("debugger")
-	other.switched("general", "debugger")
+	other.wantSwitch("general", "debugger")
 	a.switchTo("debugger")
-	a.refused("session_not_found") // AS-094: unbound
-	a.quiet()
+	a.wantRefusal("session_not_found") // AS-094: unbound
+	a.wantNothing()
 }
 
 func TestSessionSurvivesItsConnection(t *testing.T) {
-	b := start(t, Options{})
+	b := startServer(t, Options{})
 	a := b.connect().create()
 	a.switchTo("debugger")
-	a.switched("general", "debugger")
+	a.wantSwitch("general", "debugger")
 	a.leave()
 	next := b.connect()
 	next.load(a.sess)
 	next.switchTo("general")
-	next.switched("debugger", "general")
+	next.wantSwitch("debugger", "general")
 }
 
 func TestAnswerStandsOnTheStreamBeforeTheHTTPAnswer(t *testing.T) {
-	c := start(t, Options{}).connect().create()
+	c := startServer(t, Options{}).connect().create()
 	for range 50 {
 		c.switchTo("debugger")
 		// The bytes were written before the HTTP response, but the reading goroutine may not have run yet, so this only
 		// shows that the event is the next one.
-		c.want("agent_switched")
+		c.wantEvent("agent_switched")
 	}
 }
 
 func TestInitialAgent(t *testing.T) {
-	c := start(t, Options{}).connect()
+	c := startServer(t, Options{}).connect()
 	for _, bad := range []any{"nobody", "Debugger", "", 7, nil} {
-		status, answer := c.do("POST", "/session/create", object{"connectionId": c.id, "initialAgentId": bad})
+		status, answer := c.doRequest("POST", "/session/create", object{"connectionId": c.id, "initialAgentId": bad})
 		if status != 400 || answer["success"] != false {
 			t.Errorf("%v: status %d, %v", bad, status, answer)
 		}
 	}
-	status, _ := c.do("POST", "/session/create", object{"connectionId": c.id, "initialAgentId": "debugger"})
+	status, _ := c.doRequest("POST", "/session/create", object{"connectionId": c.id, "initialAgentId": "debugger"})
 	if status != 200 {
 		t.Fatalf("status %d", status)
 	}
 	c.switchTo("general")
-	c.switched("debugger", "general")
+	c.wantSwitch("debugger", "general")
 }

@@ -22,20 +22,20 @@ func (b *bench) requests(nonce string, n int) []llm.Request {
 }
 
 func TestTurn(t *testing.T) {
-	c := start(t, Options{}).connect().create()
+	c := startServer(t, Options{}).connect().create()
 	c.chat("[[stream s1 3]]")
 	var said strings.Builder
 	for range 3 {
-		d := c.want("message")
+		d := c.wantEvent("message")
 		if d["role"] != "assistant" || d["streaming"] != true {
 			t.Errorf("part %v", d)
 		}
 		said.WriteString(d["content"].(string))
 	}
-	if d := c.want("message"); d["content"] != said.String() || d["streaming"] != false {
+	if d := c.wantEvent("message"); d["content"] != said.String() || d["streaming"] != false {
 		t.Errorf("message %v, parts were %q", d, said.String())
 	}
-	if d := c.want("complete"); d["sessionId"] != c.sess || d["cancelled"] != nil {
+	if d := c.wantEvent("complete"); d["sessionId"] != c.sess || d["cancelled"] != nil {
 		t.Errorf("complete %v", d)
 	}
 	got := c.requests("s1", 1)[0]
@@ -46,18 +46,18 @@ func TestTurn(t *testing.T) {
 
 // A model that produces output faster than the stream can be written fills no queue.
 func TestFastModel(t *testing.T) {
-	c := start(t, Options{Limits: Limits{Queue: 4}}).connect().create()
+	c := startServer(t, Options{Limits: Limits{Queue: 4}}).connect().create()
 	c.chat("[[stream fast 500]]")
-	if _, before := c.until("complete"); len(before) != 501 {
+	if _, before := c.readUntil("complete"); len(before) != 501 {
 		t.Errorf("%d messages", len(before))
 	}
 }
 
 func TestHistoryGoesOn(t *testing.T) {
-	c := start(t, Options{}).connect().create()
+	c := startServer(t, Options{}).connect().create()
 	for _, text := range []string{"[[echo r1]]", "[[echo r2]]", "[[recall r3]]"} {
 		c.chat(text)
-		c.until("complete")
+		c.readUntil("complete")
 	}
 	texts := []string{}
 	for _, m := range c.requests("r3", 1)[0].Messages {
@@ -69,54 +69,54 @@ func TestHistoryGoesOn(t *testing.T) {
 }
 
 func TestRunningTurnIsBusy(t *testing.T) {
-	b := start(t, Options{})
+	b := startServer(t, Options{})
 	c, other := b.connect().create(), b.connect().create()
 	c.chat("[[hold h1]]")
-	c.want("message")
+	c.wantEvent("message")
 	c.switchTo("debugger")
-	c.refused("agent_busy") // AS-066
+	c.wantRefusal("agent_busy") // AS-066
 	other.switchTo("debugger")
-	other.switched("general", "debugger") // AS-112
+	other.wantSwitch("general", "debugger") // AS-112
 	c.chat("more")
-	if d := c.want("error"); d["errorCode"] != nil {
+	if d := c.wantEvent("error"); d["errorCode"] != nil {
 		t.Errorf("chat while busy: %v", d)
 	}
 	b.brain.Release("h1")
-	c.until("complete")
+	c.readUntil("complete")
 	c.switchTo("debugger")
-	c.switched("general", "debugger")
+	c.wantSwitch("general", "debugger")
 }
 
 func TestAbort(t *testing.T) {
 	for _, text := range []string{
 		"[[hold ab]]", `[[tool ab run_command {"command":"ls"}]]`, `[[tool ab ask_user {"question":"which?"}]]`,
 	} {
-		c := start(t, Options{}).connect().create()
+		c := startServer(t, Options{}).connect().create()
 		c.chat(text)
-		c.next() // output or a request
+		c.nextEvent() // output or a request
 		c.send(object{"type": "abort", "sessionId": c.sess})
-		ev, _ := c.until("complete")
+		ev, _ := c.readUntil("complete")
 		if d := data(ev); d["cancelled"] != true || d["sessionId"] != c.sess {
 			t.Errorf("%s: complete %v", text, d)
 		}
 		c.switchTo("debugger")
-		c.switched("general", "debugger") // AS-068
-		c.quiet()
+		c.wantSwitch("general", "debugger") // AS-068
+		c.wantNothing()
 	}
 }
 
 func TestAbortOfAnIdleSession(t *testing.T) {
-	c := start(t, Options{}).connect().create()
+	c := startServer(t, Options{}).connect().create()
 	c.send(object{"type": "abort", "sessionId": c.sess})
-	c.quiet()
+	c.wantNothing()
 	c.send(object{"type": "abort", "sessionId": "nobody"})
-	c.want("error")
+	c.wantEvent("error")
 }
 
 func TestConfirmation(t *testing.T) {
-	c := start(t, Options{}).connect().create()
+	c := startServer(t, Options{}).connect().create()
 	c.chat(`[[tool c1 run_command {"command":"ls"}]]`)
-	ev, _ := c.until("tool_confirmation_request")
+	ev, _ := c.readUntil("tool_confirmation_request")
 	d := data(ev)
 	if d["toolName"] != "run_command" || d["sessionId"] != c.sess || d["arguments"].(object)["command"] != "ls" {
 		t.Errorf("request %v", ev)
@@ -128,15 +128,15 @@ func TestConfirmation(t *testing.T) {
 		t.Errorf("running %v, pending %v: the pending interaction alone makes the session busy (AS-110)", running, pending)
 	}
 	c.switchTo("debugger")
-	c.refused("agent_busy") // AS-065
+	c.wantRefusal("agent_busy") // AS-065
 
 	// A response of another kind, or to another request, is rejected.
 	c.send(object{"type": "user_question_response", "requestId": ev["requestId"], "response": true})
-	c.want("error")
+	c.wantEvent("error")
 	c.send(object{"type": "tool_confirmation_response", "requestId": "req_none", "response": true})
-	c.want("error")
+	c.wantEvent("error")
 	c.send(object{"type": "tool_confirmation_response", "requestId": ev["requestId"], "response": true})
-	c.until("complete")
+	c.readUntil("complete")
 
 	got := c.requests("c1", 2)
 	last := got[1].Messages[len(got[1].Messages)-1]
@@ -147,18 +147,18 @@ func TestConfirmation(t *testing.T) {
 		t.Error("configuration changed within the turn (AS-062)")
 	}
 	c.switchTo("debugger")
-	c.switched("general", "debugger")
+	c.wantSwitch("general", "debugger")
 }
 
 func TestQuestion(t *testing.T) {
-	c := start(t, Options{}).connect().create()
+	c := startServer(t, Options{}).connect().create()
 	c.chat(`[[tool q1 ask_user {"question":"which?","options":["a","b"]}]]`)
-	ev, _ := c.until("user_question_request")
+	ev, _ := c.readUntil("user_question_request")
 	if d := data(ev); d["question"] != "which?" || d["sessionId"] != c.sess {
 		t.Errorf("request %v", ev)
 	}
 	c.send(object{"type": "user_question_response", "requestId": ev["requestId"], "response": object{"selected": "b"}})
-	c.until("complete")
+	c.readUntil("complete")
 	got := c.requests("q1", 2)[1].Messages
 	if text := got[len(got)-1].Text; !strings.Contains(text, `{"selected":"b"}`) {
 		t.Errorf("tool result %q", text)
@@ -166,19 +166,19 @@ func TestQuestion(t *testing.T) {
 }
 
 func TestOnlyTheOwnerAnswers(t *testing.T) {
-	b := start(t, Options{})
+	b := startServer(t, Options{})
 	c, other := b.connect().create(), b.connect().create()
 	c.chat(`[[tool o1 ask_user {}]]`)
-	ev, _ := c.until("user_question_request")
+	ev, _ := c.readUntil("user_question_request")
 	other.send(object{"type": "user_question_response", "requestId": ev["requestId"], "response": "x"})
-	other.want("error")
-	c.quiet()
+	other.wantEvent("error")
+	c.wantNothing()
 }
 
 func TestForbiddenToolIsNotAsked(t *testing.T) {
-	c := start(t, Options{}).connect().create()
+	c := startServer(t, Options{}).connect().create()
 	c.chat(`[[tool f1 inspect_process {}]]`) // a debugger's tool
-	if _, before := c.until("complete"); len(before) == 0 {
+	if _, before := c.readUntil("complete"); len(before) == 0 {
 		t.Error("no message")
 	}
 	got := c.requests("f1", 2)[1].Messages
@@ -188,24 +188,24 @@ func TestForbiddenToolIsNotAsked(t *testing.T) {
 }
 
 func TestModelFailure(t *testing.T) {
-	c := start(t, Options{}).connect().create()
+	c := startServer(t, Options{}).connect().create()
 	c.chat("[[fail x1 503]]")
-	if d := c.want("error"); d["errorCode"] != nil || !strings.Contains(d["message"].(string), "503") {
+	if d := c.wantEvent("error"); d["errorCode"] != nil || !strings.Contains(d["message"].(string), "503") {
 		t.Errorf("error %v", d)
 	}
-	if d := c.want("complete"); d["sessionId"] != c.sess {
+	if d := c.wantEvent("complete"); d["sessionId"] != c.sess {
 		t.Errorf("complete %v", d)
 	}
 	c.switchTo("debugger")
-	c.switched("general", "debugger")
+	c.wantSwitch("general", "debugger")
 }
 
 func TestConfigurationFollowsTheSwitch(t *testing.T) {
-	c := start(t, Options{}).connect().create()
+	c := startServer(t, Options{}).connect().create()
 	c.switchTo("debugger")
-	c.switched("general", "debugger")
+	c.wantSwitch("general", "debugger")
 	c.chat("[[echo n1]]")
-	c.until("complete")
+	c.readUntil("complete")
 	got := c.requests("n1", 1)[0]
 	if debugger := Builtins()[2]; got.System != debugger.Prompt || !slices.Equal(got.Tools, debugger.Tools) {
 		t.Errorf("request %+v", got)

@@ -25,8 +25,8 @@ func (b *bench) dial() *socket {
 	b.t.Cleanup(func() { _ = ws.CloseNow() })
 	ws.SetReadLimit(1 << 20)
 	s := &socket{b.t, ws}
-	s.want("connected")
-	s.want("agent_list")
+	s.wantMessage("connected")
+	s.wantMessage("agent_list")
 	return s
 }
 
@@ -45,7 +45,7 @@ func (s *socket) send(msg any) {
 	}
 }
 
-func (s *socket) want(kind string) object {
+func (s *socket) wantMessage(kind string) object {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
@@ -64,20 +64,20 @@ func (s *socket) want(kind string) object {
 }
 
 func TestWebSocket(t *testing.T) {
-	b := start(t, Options{})
+	b := startServer(t, Options{})
 	a := b.dial()
 	a.send(object{"type": "switch_agent", "agentId": "debugger"})
-	if d := data(a.want("error")); d["errorCode"] != "session_not_found" {
+	if d := data(a.wantMessage("error")); d["errorCode"] != "session_not_found" {
 		t.Errorf("unbound: %v", d)
 	}
 	a.send(object{"type": "session_create", "requestId": "r1"})
-	created := a.want("session_created")
+	created := a.wantMessage("session_created")
 	session, _ := data(created)["sessionId"].(string)
 	if created["requestId"] != "r1" || session == "" {
 		t.Errorf("created %v", created)
 	}
 	a.send(object{"type": "switch_agent", "agentId": "debugger"})
-	if d := data(a.want("agent_switched")); d["currentAgentId"] != "debugger" {
+	if d := data(a.wantMessage("agent_switched")); d["currentAgentId"] != "debugger" {
 		t.Errorf("switched %v", d)
 	}
 
@@ -85,45 +85,45 @@ func TestWebSocket(t *testing.T) {
 	other := b.connect()
 	other.load(session)
 	other.switchTo("general")
-	other.switched("debugger", "general")
+	other.wantSwitch("debugger", "general")
 	a.send(object{"type": "session_load", "requestId": "r2", "sessionId": session})
-	if loaded := a.want("session_loaded"); loaded["requestId"] != "r2" || data(loaded)["sessionId"] != session {
+	if loaded := a.wantMessage("session_loaded"); loaded["requestId"] != "r2" || data(loaded)["sessionId"] != session {
 		t.Errorf("loaded %v", loaded)
 	}
 	other.switchTo("debugger")
-	other.refused("session_not_found")
+	other.wantRefusal("session_not_found")
 
 	a.send(object{"type": "chat", "content": "[[echo w1]]"})
-	a.want("message")
-	a.want("message")
-	a.want("complete")
+	a.wantMessage("message")
+	a.wantMessage("message")
+	a.wantMessage("complete")
 }
 
 func TestWebSocketComplaints(t *testing.T) {
-	a := start(t, Options{}).dial()
+	a := startServer(t, Options{}).dial()
 	for _, bad := range []any{
 		"{", "[]", "null", object{"type": "get_agents"}, object{}, object{"type": 7}, object{"type": "chat"},
 		object{"type": "session_create", "initialAgentId": "nobody"}, object{"type": "session_load", "sessionId": 7},
 	} {
 		a.send(bad)
-		if d := data(a.want("error")); d["errorCode"] != nil || d["message"] == "" {
+		if d := data(a.wantMessage("error")); d["errorCode"] != nil || d["message"] == "" {
 			t.Errorf("%v: %v", bad, d)
 		}
 	}
 	if err := a.ws.Write(t.Context(), websocket.MessageBinary, []byte("{}")); err != nil {
 		t.Fatal(err)
 	}
-	a.want("error")
+	a.wantMessage("error")
 	a.send(object{"type": "session_load", "requestId": "r", "sessionId": "nobody"})
-	if ev := a.want("error"); ev["requestId"] != "r" || data(ev)["errorCode"] != "session_not_found" {
+	if ev := a.wantMessage("error"); ev["requestId"] != "r" || data(ev)["errorCode"] != "session_not_found" {
 		t.Errorf("load: %v", ev)
 	}
 	a.send(object{"type": "switch_agent", "agentId": "x"})
-	a.want("error")
+	a.wantMessage("error")
 }
 
 func TestWebSocketReadLimit(t *testing.T) {
-	a := start(t, Options{}).dial()
+	a := startServer(t, Options{}).dial()
 	a.send(`{"type":"` + strings.Repeat("x", 1<<20) + `"}`)
 	_, _, err := a.ws.Read(t.Context())
 	if websocket.CloseStatus(err) != websocket.StatusMessageTooBig {
@@ -132,7 +132,7 @@ func TestWebSocketReadLimit(t *testing.T) {
 }
 
 func TestWebSocketOrigin(t *testing.T) {
-	b := start(t, Options{})
+	b := startServer(t, Options{})
 	for origin, want := range map[string]int{"https://evil.example": 403, "null": 403, "http://localhost:1": 101} {
 		ws, res, err := websocket.Dial(t.Context(), b.url+"/agents/ws", &websocket.DialOptions{
 			HTTPClient: b.http, HTTPHeader: http.Header{"Origin": {origin}},
@@ -147,7 +147,7 @@ func TestWebSocketOrigin(t *testing.T) {
 }
 
 func TestCloseEndsSockets(t *testing.T) {
-	b := start(t, Options{})
+	b := startServer(t, Options{})
 	a := b.dial()
 	ended := make(chan error, 1)
 	go func() {

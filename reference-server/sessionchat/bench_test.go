@@ -14,7 +14,7 @@ func stores(b *testing.B, run func(b *testing.B, o Options)) {
 // BenchmarkEchoTurn measures one echo turn on a fresh session: the cost of a fence.
 func BenchmarkEchoTurn(b *testing.B) {
 	stores(b, func(b *testing.B, o Options) {
-		c := start(b, o).dial()
+		c := startServer(b, o).dial()
 		i := 0
 		for b.Loop() {
 			i++
@@ -28,13 +28,13 @@ func BenchmarkEchoTurn(b *testing.B) {
 func BenchmarkHundredSessions(b *testing.B) {
 	stores(b, func(b *testing.B, o Options) {
 		o.Limits.History = 10
-		c := start(b, o).dial()
+		c := startServer(b, o).dial()
 		for b.Loop() {
 			for i := range 100 {
 				c.chat(fmt.Sprint(i), "[[stream n 10]]")
 			}
 			for results := 0; results < 100; {
-				if c.next()["message_type"] == "result" {
+				if c.nextMessage()["message_type"] == "result" {
 					results++
 				}
 			}
@@ -45,10 +45,10 @@ func BenchmarkHundredSessions(b *testing.B) {
 
 // BenchmarkStream measures the pieces of one long answer.
 func BenchmarkStream(b *testing.B) {
-	c := start(b, Options{}).dial()
+	c := startServer(b, Options{}).dial()
 	for b.Loop() {
 		c.chat("a", "[[stream n 1000]]")
-		for c.next()["message_type"] != "result" {
+		for c.nextMessage()["message_type"] != "result" {
 		}
 	}
 	b.ReportMetric(1000*float64(b.N)/b.Elapsed().Seconds(), "pieces/s")

@@ -31,8 +31,8 @@ type bench struct {
 	close  func()
 }
 
-// start starts a server, by default with a brain as backend.
-func start(t testing.TB, o Options) *bench {
+// startServer starts a server, by default with a brain as backend.
+func startServer(t testing.TB, o Options) *bench {
 	t.Helper()
 	brain := llm.New()
 	if o.Backend == nil {
@@ -112,8 +112,8 @@ func (c *client) interrupt(agentID string) {
 	c.send(object{"type": "interrupt", "agent_id": agentID})
 }
 
-// next returns the next message, which must have a complete envelope.
-func (c *client) next() object {
+// nextMessage returns the next message, which must have a complete envelope.
+func (c *client) nextMessage() object {
 	c.t.Helper()
 	msg, err := c.read()
 	if err != nil {
@@ -143,20 +143,20 @@ func (c *client) read() (object, error) {
 	return msg, nil
 }
 
-// want requires the next message to have the type and returns its body.
-func (c *client) want(kind string) object {
+// wantType requires the next message to have the type and returns its body.
+func (c *client) wantType(kind string) object {
 	c.t.Helper()
-	msg := c.next()
+	msg := c.nextMessage()
 	if msg["message_type"] != kind {
 		c.t.Fatalf("got %v, want %s", msg, kind)
 	}
 	return msg["message"].(object)
 }
 
-// refused requires the next message to be an error with the code.
-func (c *client) refused(agentID any, code string) {
+// wantRefusal requires the next message to be an error with the code.
+func (c *client) wantRefusal(agentID any, code string) {
 	c.t.Helper()
-	msg := c.next()
+	msg := c.nextMessage()
 	body := msg["message"].(object)
 	if text, _ := body["text"].(string); msg["message_type"] != "error" || msg["agent_id"] != agentID ||
 		body["code"] != code || text == "" {
@@ -164,8 +164,8 @@ func (c *client) refused(agentID any, code string) {
 	}
 }
 
-// closed requires the connection to end with the status, ignoring earlier messages.
-func (c *client) closed(code websocket.StatusCode) {
+// wantClosed requires the connection to end with the status, ignoring earlier messages.
+func (c *client) wantClosed(code websocket.StatusCode) {
 	c.t.Helper()
 	for {
 		if _, err := c.read(); err != nil {
@@ -189,12 +189,12 @@ type answered struct {
 // text returns the streamed text.
 func (a answered) text() string { return strings.Join(a.streams, "") }
 
-// turn reads one whole turn; every message must name the agent_id and the same session.
-func (c *client) turn(agentID string) answered {
+// runTurn reads one whole turn; every message must name the agent_id and the same session.
+func (c *client) runTurn(agentID string) answered {
 	c.t.Helper()
 	var a answered
 	for {
-		msg := c.next()
+		msg := c.nextMessage()
 		if !c.add(&a, agentID, msg) {
 			return a
 		}
@@ -232,35 +232,35 @@ func (c *client) add(a *answered, agentID string, msg object) (more bool) {
 func (c *client) ask(agentID, content string) answered {
 	c.t.Helper()
 	c.chat(agentID, content)
-	a := c.turn(agentID)
-	c.succeeded(a)
+	a := c.runTurn(agentID)
+	c.wantSuccess(a)
 	return a
 }
 
-func (c *client) succeeded(a answered) {
+func (c *client) wantSuccess(a answered) {
 	c.t.Helper()
 	if a.result["subtype"] != "success" || a.whole != a.text() || a.session == "" {
 		c.t.Fatalf("turn: %+v", a)
 	}
 }
 
-// held sends a chat that the brain holds, and reads up to that point.
-func (c *client) held(agentID, nonce string) (session string) {
+// startHeldTurn sends a chat that the brain holds, and reads up to that point.
+func (c *client) startHeldTurn(agentID, nonce string) (session string) {
 	c.t.Helper()
 	c.chat(agentID, "[[hold "+nonce+"]]")
-	c.want("system")
-	msg := c.next()
+	c.wantType("system")
+	msg := c.nextMessage()
 	if msg["message"].(object)["text"] != "holding "+nonce {
 		c.t.Fatalf("got %v", msg)
 	}
 	return msg["session_id"].(string)
 }
 
-// outcome reads the rest of a held turn.
-func (c *client) outcome(agentID string) string {
+// nextOutcome reads the rest of a held turn.
+func (c *client) nextOutcome(agentID string) string {
 	c.t.Helper()
 	for {
-		msg := c.next()
+		msg := c.nextMessage()
 		if msg["agent_id"] != agentID {
 			c.t.Fatalf("got %v, want %s", msg, agentID)
 		}
@@ -270,9 +270,9 @@ func (c *client) outcome(agentID string) string {
 	}
 }
 
-// quiet fails if anything arrives before the reply to a ping.
-func (c *client) quiet() {
+// wantNothing fails if anything arrives before the reply to a ping.
+func (c *client) wantNothing() {
 	c.t.Helper()
 	c.send(object{"type": "ping"})
-	c.want("pong")
+	c.wantType("pong")
 }

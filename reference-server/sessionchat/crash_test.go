@@ -126,7 +126,7 @@ func TestCrashAtTheFirstMessage(t *testing.T) {
 		}
 		id := fmt.Sprint("agent ", i)
 		c.chat(id, "[[hold crash]]")
-		first := c.next()
+		first := c.nextMessage()
 		server.kill()
 		sessions[id] = first["session_id"].(string)
 	}
@@ -178,7 +178,7 @@ func TestCrashAtRandomMoments(t *testing.T) {
 func listen(c *client, known map[string]*told, n int) {
 	streamed := map[string]string{}
 	for range n {
-		msg := c.next()
+		msg := c.nextMessage()
 		id := msg["agent_id"].(string)
 		k, body := known[id], msg["message"].(object)
 		if k.session == "" {

@@ -61,18 +61,18 @@ var decisions = []fault{
 		return Policy{InterruptTargets: func(m Manager, _ ConnInfo, _ string) []string { return m.Sessions() }}
 	}), func(b *bench) bool {
 		c := b.dial()
-		c.held("a", "h")
+		c.startHeldTurn("a", "h")
 		c.interrupt("b")
-		return c.next()["message_type"] == "result"
+		return c.nextMessage()["message_type"] == "result"
 	}},
 	{"serialises sessions", deciding(func() Policy {
 		return Policy{Queue: func(Manager, ConnInfo, string) string { return "" }}
 	}), func(b *bench) bool {
 		c := b.dial()
-		c.held("a", "h")
+		c.startHeldTurn("a", "h")
 		c.chat("b", "[[hold h]]")
 		c.interrupt("b")
-		return c.next()["message"].(object)["code"] == "not_running"
+		return c.nextMessage()["message"].(object)["code"] == "not_running"
 	}},
 	{"cuts content", deciding(func() Policy {
 		return Policy{Content: func(_, content string) string { return content[:min(len(content), 12)] }}
@@ -82,7 +82,7 @@ var decisions = []fault{
 	}), func(b *bench) bool {
 		c := b.dial()
 		c.send(`{"type":"chat","agent_id":"a","content":"x","options":{"model":"m"}}`)
-		return c.want("system")["model"] != "m"
+		return c.wantType("system")["model"] != "m"
 	}},
 	{"refuses options", deciding(func() Policy {
 		return Policy{Accept: func(m Manager, c ConnInfo, msg Message) *Refusal {
@@ -94,7 +94,7 @@ var decisions = []fault{
 	}), func(b *bench) bool {
 		c := b.dial()
 		c.send(`{"type":"chat","agent_id":"a","content":"x","options":{}}`)
-		return c.next()["message_type"] == "error"
+		return c.nextMessage()["message_type"] == "error"
 	}},
 	{"creates on connect", deciding(func() Policy {
 		return Policy{OnConnect: func(Manager, ConnInfo) []Message {
@@ -103,7 +103,7 @@ var decisions = []fault{
 	}), func(b *bench) bool {
 		c := b.dial()
 		c.send(object{"type": "ping"})
-		c.next()
+		c.nextMessage()
 		return b.sessions() > 0
 	}},
 	{"takes a chat without content for an empty one", deciding(func() Policy {
@@ -111,7 +111,7 @@ var decisions = []fault{
 	}), func(b *bench) bool {
 		c := b.dial()
 		c.send(`{"type":"chat","agent_id":"a"}`)
-		return c.next()["message_type"] == "system"
+		return c.nextMessage()["message_type"] == "system"
 	}},
 	{"takes an array for a batch", deciding(func() Policy {
 		return Policy{Malformed: func(_ Manager, _ ConnInfo, data []byte, why *Refusal) ([]Message, *Refusal) {
@@ -124,7 +124,7 @@ var decisions = []fault{
 	}), func(b *bench) bool {
 		c := b.dial()
 		c.send(`[{"type":"ping"},{"type":"ping"}]`)
-		return c.next()["message_type"] == "pong"
+		return c.nextMessage()["message_type"] == "pong"
 	}},
 	{"one session per connection", deciding(func() Policy {
 		first := map[string]string{}
@@ -193,9 +193,9 @@ var decisions = []fault{
 		}
 	}), func(b *bench) bool {
 		c := b.dial()
-		c.held("a", "h")
+		c.startHeldTurn("a", "h")
 		c.interrupt("a")
-		c.outcome("a")
+		c.nextOutcome("a")
 		return refusedFirst(c.plain("a", "x"))
 	}},
 }

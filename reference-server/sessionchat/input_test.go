@@ -79,13 +79,13 @@ var badInput = []struct {
 
 // Refused input starts no session, asks no model, and leaves the connection usable.
 func TestBadInput(t *testing.T) {
-	b := start(t, Options{})
+	b := startServer(t, Options{})
 	c := b.dial()
 	for _, row := range badInput {
 		c.send(row.sent)
-		c.refused(row.agentID, row.code)
+		c.wantRefusal(row.agentID, row.code)
 	}
-	c.quiet()
+	c.wantNothing()
 	b.server.mu.Lock()
 	sessions := b.server.m.Sessions()
 	b.server.mu.Unlock()
@@ -106,29 +106,29 @@ func TestBadInput(t *testing.T) {
 }
 
 func TestBadFrames(t *testing.T) {
-	b := start(t, Options{Limits: Limits{Message: 1 << 10}})
+	b := startServer(t, Options{Limits: Limits{Message: 1 << 10}})
 	t.Run("binary", func(t *testing.T) {
 		c := b.dial()
 		if err := c.ws.Write(t.Context(), websocket.MessageBinary, []byte(`{"type":"ping"}`)); err != nil {
 			t.Fatal(err)
 		}
-		c.closed(websocket.StatusUnsupportedData)
+		c.wantClosed(websocket.StatusUnsupportedData)
 	})
 	t.Run("invalid UTF-8", func(t *testing.T) {
 		c := b.dial()
 		c.send([]byte("{\"type\":\"chat\",\"agent_id\":\"a\",\"content\":\"\xff\"}"))
-		c.closed(websocket.StatusInvalidFramePayloadData)
+		c.wantClosed(websocket.StatusInvalidFramePayloadData)
 	})
 	t.Run("too big", func(t *testing.T) {
 		c := b.dial()
 		c.chat("a", strings.Repeat("x", 1<<10))
-		c.closed(websocket.StatusMessageTooBig)
+		c.wantClosed(websocket.StatusMessageTooBig)
 	})
 	t.Run("maximum size", func(t *testing.T) {
 		c := b.dial()
 		msg := `{"type":"chat","agent_id":"a","content":"`
 		c.send(msg + strings.Repeat("x", 1<<10-len(msg)-2) + `"}`)
-		c.succeeded(c.turn("a"))
+		c.wantSuccess(c.runTurn("a"))
 	})
 	t.Run("frames after a bad one are ignored", func(t *testing.T) {
 		c := b.dial()
@@ -136,7 +136,7 @@ func TestBadFrames(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = c.ws.Write(context.Background(), websocket.MessageText, []byte(`{"type":"chat","agent_id":"late","content":"x"}`))
-		c.closed(websocket.StatusUnsupportedData)
+		c.wantClosed(websocket.StatusUnsupportedData)
 		if _, found, _ := b.server.store.Lookup(t.Context(), "late"); found {
 			t.Error("a session was made")
 		}

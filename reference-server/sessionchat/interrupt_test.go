@@ -9,17 +9,17 @@ import (
 )
 
 func TestInterrupt(t *testing.T) {
-	b := start(t, Options{})
+	b := startServer(t, Options{})
 	c := b.dial()
-	session := c.held("a", "h1")
-	c.held("other", "h2")
+	session := c.startHeldTurn("a", "h1")
+	c.startHeldTurn("other", "h2")
 	c.interrupt("a")
 	if a := c.turnFrom(answered{session: session, system: object{}}, "a"); a.result["subtype"] != "interrupted" ||
 		a.whole != nil {
 		t.Errorf("interrupted: %+v", a)
 	}
 	c.interrupt("a")
-	c.refused("a", "not_running")
+	c.wantRefusal("a", "not_running")
 	if a := c.ask("a", "[[recall r1]]"); a.session != session || a.text() != "h1 (1)" {
 		t.Errorf("after it: %+v", a)
 	}
@@ -28,7 +28,7 @@ func TestInterrupt(t *testing.T) {
 		t.Errorf("history: %+v", got)
 	}
 	b.brain.Release("h2") // the other one continues (SC-036)
-	if got := c.outcome("other"); got != "success" {
+	if got := c.nextOutcome("other"); got != "success" {
 		t.Errorf("other: %s", got)
 	}
 }
@@ -36,54 +36,54 @@ func TestInterrupt(t *testing.T) {
 // turnFrom reads the rest of a turn.
 func (c *client) turnFrom(a answered, agentID string) answered {
 	c.t.Helper()
-	for c.add(&a, agentID, c.next()) {
+	for c.add(&a, agentID, c.nextMessage()) {
 	}
 	return a
 }
 
 func TestInterruptWhileStreaming(t *testing.T) {
-	c := start(t, Options{}).dial()
+	c := startServer(t, Options{}).dial()
 	c.chat("a", fmt.Sprintf("[[stream n %d]]", llm.MaxParts))
 	for range 5 {
-		c.next()
+		c.nextMessage()
 	}
 	c.interrupt("a")
 	c.interrupt("a") // finds that turn still ending, or none
-	if got := c.outcome("a"); got != "interrupted" {
+	if got := c.nextOutcome("a"); got != "interrupted" {
 		t.Errorf("ended with %s", got)
 	}
 	c.send(object{"type": "ping"})
-	if msg := c.next(); msg["message_type"] != "pong" {
+	if msg := c.nextMessage(); msg["message_type"] != "pong" {
 		if msg["message"].(object)["code"] != "not_running" {
 			t.Errorf("got %v", msg)
 		}
-		c.want("pong")
+		c.wantType("pong")
 	}
 	c.ask("a", "[[echo after]]")
 }
 
 // Turns queued after the interrupted one still run.
 func TestInterruptKeepsTheQueue(t *testing.T) {
-	c := start(t, Options{}).dial()
-	c.held("a", "h1")
+	c := startServer(t, Options{}).dial()
+	c.startHeldTurn("a", "h1")
 	c.chat("a", "[[echo second]]")
 	c.interrupt("a")
-	if got := c.outcome("a"); got != "interrupted" {
+	if got := c.nextOutcome("a"); got != "interrupted" {
 		t.Errorf("first: %s", got)
 	}
-	c.succeeded(c.turn("a"))
+	c.wantSuccess(c.runTurn("a"))
 }
 
 // Another connection may interrupt, and also gets the result.
 func TestInterruptFromElsewhere(t *testing.T) {
-	b := start(t, Options{})
+	b := startServer(t, Options{})
 	c, d := b.dial(), b.dial()
-	c.held("a", "h")
+	c.startHeldTurn("a", "h")
 	d.interrupt("a")
-	if got := d.outcome("a"); got != "interrupted" {
+	if got := d.nextOutcome("a"); got != "interrupted" {
 		t.Errorf("told to the one who interrupted: %s", got)
 	}
-	if got := c.outcome("a"); got != "interrupted" {
+	if got := c.nextOutcome("a"); got != "interrupted" {
 		t.Errorf("told to the one who asked: %s", got)
 	}
 }
@@ -135,7 +135,7 @@ func TestInterruptAtEveryMoment(t *testing.T) {
 	} {
 		t.Run(row.moment, func(t *testing.T) {
 			g := gate(t)
-			b := start(t, Options{Store: g})
+			b := startServer(t, Options{Store: g})
 			c := b.dial()
 			c.chat("a", "[[echo n1]]")
 			for {
@@ -172,6 +172,6 @@ func TestInterruptAtEveryMoment(t *testing.T) {
 func (c *client) quietAmid(t *testing.T) {
 	t.Helper()
 	c.send(object{"type": "ping"})
-	for c.next()["message_type"] != "pong" {
+	for c.nextMessage()["message_type"] != "pong" {
 	}
 }

@@ -24,9 +24,9 @@ func TestIdle(t *testing.T) {
 	for name, file := range map[string]string{"memory": "", "file": filepath.Join(t.TempDir(), "chat.db")} {
 		t.Run(name, func(t *testing.T) {
 			policy, idle := idled()
-			b := start(t, Options{DB: file, Idle: 20 * time.Millisecond, Policy: policy})
+			b := startServer(t, Options{DB: file, Idle: 20 * time.Millisecond, Policy: policy})
 			c := b.dial()
-			busy := c.held("busy", "h")
+			busy := c.startHeldTurn("busy", "h")
 			first := c.ask("a", "[[echo a1]]")
 			c.ask("b", "[[echo b1]]")
 			for _, want := range []string{"a", "b"} {
@@ -56,18 +56,18 @@ func TestIdle(t *testing.T) {
 // Idle sessions make room for others; busy ones don't.
 func TestTooManySessions(t *testing.T) {
 	policy, idle := idled()
-	b := start(t, Options{Policy: policy, Limits: Limits{Sessions: 2}})
+	b := startServer(t, Options{Policy: policy, Limits: Limits{Sessions: 2}})
 	c := b.dial()
 	first := c.ask("a", "[[echo a1]]")
-	c.held("b", "hb")
-	c.held("c", "hc")
+	c.startHeldTurn("b", "hb")
+	c.startHeldTurn("c", "hc")
 	if got := <-idle; got != "a" {
 		t.Errorf("%s left memory", got)
 	}
 	c.chat("a", "[[echo a2]]")
-	c.refused("a", "overloaded")
+	c.wantRefusal("a", "overloaded")
 	b.brain.Release("hb")
-	c.outcome("b")
+	c.nextOutcome("b")
 	if a := c.ask("a", "[[recall a3]]"); a.session != first.session || a.text() != "a1 (1)" {
 		t.Errorf("resumed: %+v", a)
 	}
@@ -75,25 +75,25 @@ func TestTooManySessions(t *testing.T) {
 
 func TestMemoryLimit(t *testing.T) {
 	policy, idle := idled()
-	b := start(t, Options{Policy: policy, Limits: Limits{Memory: 64 << 10}})
+	b := startServer(t, Options{Policy: policy, Limits: Limits{Memory: 64 << 10}})
 	c := b.dial()
 	big := strings.Repeat("x", 24<<10)
 	c.ask("a", big)
-	held := c.held("b", "hb")
+	held := c.startHeldTurn("b", "hb")
 	c.chat("b", big)
 	c.chat("b", big)
-	c.quiet()
+	c.wantNothing()
 	if got := <-idle; got != "a" { // it made room
 		t.Errorf("%s left memory", got)
 	}
 	c.chat("d", big)
-	c.refused("d", "overloaded")
+	c.wantRefusal("d", "overloaded")
 	b.brain.Release("hb")
-	c.succeeded(c.turnFrom(answered{session: held, system: object{}, streams: []string{"holding hb"}}, "b"))
-	c.succeeded(c.turn("b"))
-	c.succeeded(c.turn("b"))
+	c.wantSuccess(c.turnFrom(answered{session: held, system: object{}, streams: []string{"holding hb"}}, "b"))
+	c.wantSuccess(c.runTurn("b"))
+	c.wantSuccess(c.runTurn("b"))
 	c.chat("e", "[[echo end]]"+big+big)
-	if e := c.turn("e"); e.result["code"] != "overloaded" { // there is room for the question but not for the answer
+	if e := c.runTurn("e"); e.result["code"] != "overloaded" { // there is room for the question but not for the answer
 		t.Errorf("turn: %v", e.result)
 	}
 	c.ask("c", "[[echo small]]")
@@ -101,7 +101,7 @@ func TestMemoryLimit(t *testing.T) {
 }
 
 func TestHistoryLimits(t *testing.T) {
-	b := start(t, Options{Limits: Limits{History: 3, HistoryBytes: 4 << 10}})
+	b := startServer(t, Options{Limits: Limits{History: 3, HistoryBytes: 4 << 10}})
 	c := b.dial()
 	for i := range 5 {
 		c.ask("a", fmt.Sprintf("[[echo n%d]]", i))
@@ -116,9 +116,9 @@ func TestHistoryLimits(t *testing.T) {
 }
 
 func TestAnswerLimit(t *testing.T) {
-	c := start(t, Options{Limits: Limits{Answer: 100}}).dial()
+	c := startServer(t, Options{Limits: Limits{Answer: 100}}).dial()
 	c.chat("a", "[[stream n 1000]]")
-	a := c.turn("a")
+	a := c.runTurn("a")
 	if a.result["code"] != "model_failed" || len(a.text()) > 100 || len(a.text()) < 80 {
 		t.Errorf("turn: %+v", a)
 	}
@@ -126,18 +126,18 @@ func TestAnswerLimit(t *testing.T) {
 }
 
 func TestTurnLimit(t *testing.T) {
-	c := start(t, Options{Limits: Limits{Turn: 3 * time.Second}}).dial() // longer than a turn that is not held takes
-	c.held("a", "never")
-	if got := c.next()["message"].(object); got["subtype"] != "error" || got["code"] != "model_failed" {
+	c := startServer(t, Options{Limits: Limits{Turn: 3 * time.Second}}).dial() // longer than a turn that is not held takes
+	c.startHeldTurn("a", "never")
+	if got := c.nextMessage()["message"].(object); got["subtype"] != "error" || got["code"] != "model_failed" {
 		t.Errorf("result: %v", got)
 	}
 	c.chat("a", "[[echo n]]")
-	c.turn("a")
+	c.runTurn("a")
 }
 
 func TestTooManyConnections(t *testing.T) {
 	policy, ended := leaving(10)
-	b := start(t, Options{Policy: policy, Limits: Limits{Connections: 1}})
+	b := startServer(t, Options{Policy: policy, Limits: Limits{Connections: 1}})
 	c := b.dial()
 	_, res, err := websocket.Dial(t.Context(), b.url+"/chat/ws", &websocket.DialOptions{HTTPClient: b.http})
 	if err == nil || res == nil || res.StatusCode != 503 {
@@ -146,7 +146,7 @@ func TestTooManyConnections(t *testing.T) {
 	_ = c.ws.Close(websocket.StatusNormalClosure, "")
 	<-ended
 	b.server.balanced(t) // takes the lock that a closing connection holds until there is room
-	b.dial().quiet()
+	b.dial().wantNothing()
 }
 
 // flood sends as much as it can.
@@ -168,7 +168,7 @@ func (f flood) Answer(ctx context.Context, r llm.Request, emit func(llm.Part) er
 func TestSlowReader(t *testing.T) {
 	policy, ended := leaving(10)
 	backend := flood{make(chan struct{})}
-	b := start(t, Options{Policy: policy, Backend: backend,
+	b := startServer(t, Options{Policy: policy, Backend: backend,
 		Limits: Limits{Write: 100 * time.Millisecond, Answer: 1 << 30}})
 	slow, c := b.dial(), b.dial()
 	slow.chat("a", "flood")
@@ -184,7 +184,7 @@ func TestSlowReader(t *testing.T) {
 // Likewise a client that asks without reading.
 func TestOutgoingLimit(t *testing.T) {
 	policy, ended := leaving(10)
-	b := start(t, Options{Policy: policy, Limits: Limits{Outgoing: 64 << 10}})
+	b := startServer(t, Options{Policy: policy, Limits: Limits{Outgoing: 64 << 10}})
 	slow, c := b.dial(), b.dial()
 	ping := []byte(`{"type":"ping","agent_id":"` + strings.Repeat("x", 10<<10) + `"}`)
 	for slow.ws.Write(t.Context(), websocket.MessageText, ping) == nil {
@@ -201,7 +201,7 @@ func TestOutgoingLimit(t *testing.T) {
 
 // The largest message passes unchanged to the model, the store, and back.
 func TestLargestMessage(t *testing.T) {
-	c := start(t, Options{}).dial()
+	c := startServer(t, Options{}).dial()
 	envelope := len(`{"type":"chat","agent_id":"a","content":""}`)
 	content := "[[echo n]]" + strings.Repeat("x", int(DefaultLimits.Message)-envelope-len("[[echo n]]"))
 	if a := c.ask("a", content); a.text() != content {

@@ -80,7 +80,7 @@ var messagesAndStores = []fault{
 		return msg
 	}), func(b *bench) bool {
 		c := b.dial()
-		c.held("held", "h")
+		c.startHeldTurn("held", "h")
 		return c.plain("a", "[[stream n 1]]")[1]["agent_id"] == "held"
 	}},
 	{"drops the terminal message after an interrupt", telling(func(_ Manager, msg Message, send func(Message)) {
@@ -89,29 +89,29 @@ var messagesAndStores = []fault{
 		}
 	}), func(b *bench) bool {
 		c := b.dial()
-		c.held("a", "h")
+		c.startHeldTurn("a", "h")
 		c.chat("a", "[[echo n]]") // its system message shows that the first turn has ended
 		c.interrupt("a")
-		return c.next()["message_type"] != "result"
+		return c.nextMessage()["message_type"] != "result"
 	}},
 	{"ignores interrupts", dropping(proto.InterruptType), func(b *bench) bool {
 		c := b.dial()
-		c.held("a", "h")
+		c.startHeldTurn("a", "h")
 		c.interrupt("a")
 		c.send(object{"type": "ping"})
-		for msg := c.next(); msg["message_type"] != "pong"; msg = c.next() {
+		for msg := c.nextMessage(); msg["message_type"] != "pong"; msg = c.nextMessage() {
 			if msg["message_type"] == "result" {
 				return false
 			}
 		}
 		b.brain.Release("h")
-		return c.outcome("a") == "success"
+		return c.nextOutcome("a") == "success"
 	}},
 	{"ignores pings", dropping(proto.PingType), func(b *bench) bool {
 		c := b.dial()
 		c.send(object{"type": "ping"})
 		c.chat("a", "x")
-		return c.next()["message_type"] == "system"
+		return c.nextMessage()["message_type"] == "system"
 	}},
 	{"closes on a ping", func(o *Options) {
 		o.Inbound = func(m Manager, from ConnInfo, msg Message) []Message {
@@ -124,7 +124,7 @@ var messagesAndStores = []fault{
 	}, func(b *bench) bool {
 		c := b.dial()
 		c.send(object{"type": "ping"})
-		c.next()
+		c.nextMessage()
 		_ = c.ws.Write(context.Background(), websocket.MessageText, []byte(`{"type":"ping"}`))
 		_, err := c.read()
 		return websocket.CloseStatus(err) == websocket.StatusInternalError
@@ -137,7 +137,7 @@ var messagesAndStores = []fault{
 	}), func(b *bench) bool {
 		c := b.dial()
 		c.interrupt("a")
-		c.refused("a", "not_running")
+		c.wantRefusal("a", "not_running")
 		return b.sessions() > 0
 	}},
 	{"creates on ping", taking(func(msg Message) []Message {
@@ -148,7 +148,7 @@ var messagesAndStores = []fault{
 	}), func(b *bench) bool {
 		c := b.dial()
 		c.send(object{"type": "ping"})
-		c.next()
+		c.nextMessage()
 		return b.sessions() > 0
 	}},
 	{"acknowledges before it saves", func(o *Options) {

@@ -13,14 +13,14 @@ import (
 
 func TestPersistence(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "chat.db")
-	b := start(t, Options{DB: file})
+	b := startServer(t, Options{DB: file})
 	c := b.dial()
 	a1, b1 := c.ask("a", "[[echo a1]]"), c.ask("b", "[[echo b1]]")
-	c.held("a", "a2")
-	c.held("new", "n1")
+	c.startHeldTurn("a", "a2")
+	c.startHeldTurn("new", "n1")
 	b.close()
 
-	b = start(t, Options{DB: file})
+	b = startServer(t, Options{DB: file})
 	c = b.dial()
 	a := c.ask("a", "[[recall a3]]")
 	if a.session != a1.session || a.text() != "a1 a2 (2)" || a.system["resumed"] != true || a.result["num_turns"] != 3.0 {
@@ -50,7 +50,7 @@ func TestPersistence(t *testing.T) {
 // A locked database fails the turn, never the server.
 func TestLockedDatabase(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "chat.db")
-	b := start(t, Options{DB: file, Limits: Limits{Store: 200 * time.Millisecond}})
+	b := startServer(t, Options{DB: file, Limits: Limits{Store: 200 * time.Millisecond}})
 	c := b.dial()
 	known := c.ask("known", "[[echo k1]]")
 	other := execute(t, file, `BEGIN IMMEDIATE`)
@@ -59,7 +59,7 @@ func TestLockedDatabase(t *testing.T) {
 		session any
 	}{{"known", known.session}, {"unknown", nil}} {
 		c.chat(row.agentID, "[[echo lost]]")
-		msg := c.next()
+		msg := c.nextMessage()
 		body := msg["message"].(object)
 		if msg["message_type"] != "result" || msg["session_id"] != row.session || body["subtype"] != "error" ||
 			body["code"] != StoreFailed {
@@ -91,7 +91,7 @@ func TestStoreFails(t *testing.T) {
 	} {
 		t.Run(row.at, func(t *testing.T) {
 			g := gate(t)
-			b := start(t, Options{Store: g})
+			b := startServer(t, Options{Store: g})
 			c := b.dial()
 			c.chat("a", "[[echo n1]]")
 			for at := ""; at != row.at; {

@@ -32,12 +32,12 @@ func taking(f func(msg Message) []Message) func(*Options) {
 func TestSeams(t *testing.T) {
 	for _, f := range append(decisions, messagesAndStores...) {
 		t.Run(f.name, func(t *testing.T) {
-			if f.shows(start(t, Options{})) {
+			if f.shows(startServer(t, Options{})) {
 				t.Error("the correct server has the fault")
 			}
 			var o Options
 			f.spoil(&o)
-			if !f.shows(start(t, o)) {
+			if !f.shows(startServer(t, o)) {
 				t.Error("the fault does not show")
 			}
 		})
@@ -99,10 +99,10 @@ func recalls(want string, steps ...string) func(b *bench) bool {
 // client's own chat was queued after that turn, so its result proves that the server has handled the disconnect.
 func (b *bench) afterDisconnect() (d *client, session any) {
 	c, d := b.dial(), b.dial()
-	session = c.held("a", "h")
+	session = c.startHeldTurn("a", "h")
 	d.chat("a", "[[echo n]]")
-	d.quiet()
+	d.wantNothing()
 	_ = c.ws.CloseNow()
-	d.turn("a")
+	d.runTurn("a")
 	return d, session
 }

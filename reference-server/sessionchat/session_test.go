@@ -18,9 +18,9 @@ import (
 var uuid = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 
 func TestFirstChatCreates(t *testing.T) {
-	b := start(t, Options{})
+	b := startServer(t, Options{})
 	c := b.dial()
-	c.quiet() // opening sends nothing (SC-001)
+	c.wantNothing() // opening sends nothing (SC-001)
 	first := c.ask("a", "[[stream n1 3]]")
 	if !uuid.MatchString(first.session) || len(first.streams) != 3 || first.system["resumed"] != false ||
 		first.system["model"] != "default" {
@@ -44,7 +44,7 @@ func TestFirstChatCreates(t *testing.T) {
 }
 
 func TestSessionsAreApart(t *testing.T) {
-	c := start(t, Options{}).dial()
+	c := startServer(t, Options{}).dial()
 	a := c.ask("A", "[[echo a1]]")
 	b := c.ask("B", "[[recall b1]]")
 	again := c.ask("A", "[[recall a2]]")
@@ -55,7 +55,7 @@ func TestSessionsAreApart(t *testing.T) {
 
 // An agent_id is an opaque key, and content is passed on unchanged (SC-019, SC-060).
 func TestOddStrings(t *testing.T) {
-	b := start(t, Options{})
+	b := startServer(t, Options{})
 	c := b.dial()
 	ids := []string{
 		"x", "X", " x", "x ", "x\x00", "x\x00y", "\u00e9", "e\u0301", "'; DROP TABLE sessions; --", "../../etc/passwd",
@@ -82,7 +82,7 @@ func TestOddStrings(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	b := start(t, Options{Model: "house"})
+	b := startServer(t, Options{Model: "house"})
 	c := b.dial()
 	for _, row := range []struct{ options, want string }{
 		{`{"model":"m-1"}`, "m-1"},
@@ -91,8 +91,8 @@ func TestOptions(t *testing.T) {
 		{`{"temperature":1e999,"deep":[{"x":null}],"Model":7}`, "house"},
 	} {
 		c.send(`{"type":"chat","agent_id":"a","content":"[[echo opt]]","options":` + row.options + `}`)
-		a := c.turn("a")
-		c.succeeded(a)
+		a := c.runTurn("a")
+		c.wantSuccess(a)
 		got := b.brain.Requests("opt")
 		if r := got[len(got)-1]; r.Model != row.want || !r.Stream || a.system["model"] != row.want {
 			t.Errorf("%s: model %q, stream %v, told %v", row.options, r.Model, r.Stream, a.system)
@@ -101,25 +101,25 @@ func TestOptions(t *testing.T) {
 }
 
 func TestPing(t *testing.T) {
-	b := start(t, Options{})
+	b := startServer(t, Options{})
 	c := b.dial()
-	c.held("a", "h")
+	c.startHeldTurn("a", "h")
 	for sent, want := range map[string]any{
 		`{"type":"ping"}`: nil, `{"type":"ping","agent_id":"a","x":1}`: "a", `{"type":"ping","agent_id":7}`: nil,
 	} {
 		c.send(sent)
-		msg := c.next()
+		msg := c.nextMessage()
 		if msg["message_type"] != "pong" || msg["agent_id"] != want || msg["session_id"] != nil ||
 			len(msg["message"].(object)) != 0 {
 			t.Errorf("%s: %v", sent, msg)
 		}
 	}
 	b.brain.Release("h")
-	c.outcome("a")
+	c.nextOutcome("a")
 }
 
 func TestToolCallsAndEmptyAnswers(t *testing.T) {
-	c := start(t, Options{}).dial()
+	c := startServer(t, Options{}).dial()
 	if a := c.ask("a", `[[tool n read {"x":1}]]`); !strings.Contains(a.text(), "read") {
 		t.Errorf("tool call: %+v", a)
 	}
@@ -132,15 +132,15 @@ func TestToolCallsAndEmptyAnswers(t *testing.T) {
 }
 
 func TestModelFails(t *testing.T) {
-	b := start(t, Options{})
+	b := startServer(t, Options{})
 	c := b.dial()
 	c.chat("a", "[[stream n1 2]] [[fail n1 503]]")
-	a := c.turn("a")
+	a := c.runTurn("a")
 	if a.result["subtype"] != "error" || a.result["code"] != "model_failed" || a.whole != nil || len(a.streams) != 2 {
 		t.Errorf("failed turn: %+v", a)
 	}
 	c.chat("a", "[[fail n2]]") // before any output
-	if a := c.turn("a"); a.result["subtype"] != "error" || a.streams != nil {
+	if a := c.runTurn("a"); a.result["subtype"] != "error" || a.streams != nil {
 		t.Errorf("failed turn: %+v", a)
 	}
 	if again := c.ask("a", "[[recall n3]]"); again.text() != "n1 n2 (2)" || again.session != a.session {
@@ -160,7 +160,7 @@ func TestModelFails(t *testing.T) {
 }
 
 func TestHTTP(t *testing.T) {
-	b := start(t, Options{AllowOrigins: []string{"https://friend.example"}})
+	b := startServer(t, Options{AllowOrigins: []string{"https://friend.example"}})
 	get := func(path string) (int, string) {
 		res, err := b.http.Get(b.url + path)
 		if err != nil {
@@ -198,18 +198,18 @@ func TestHTTP(t *testing.T) {
 }
 
 func TestClose(t *testing.T) {
-	b := start(t, Options{})
+	b := startServer(t, Options{})
 	c, idle := b.dial(), b.dial()
-	c.held("a", "never")
+	c.startHeldTurn("a", "never")
 	c.chat("a", "[[echo behind]]")
-	c.quiet()
+	c.wantNothing()
 	done := make(chan error, 1)
 	go func() { done <- b.server.Close(context.Background()) }()
-	if got := c.outcome("a"); got != "interrupted" {
+	if got := c.nextOutcome("a"); got != "interrupted" {
 		t.Errorf("running turn: %s", got)
 	}
-	c.closed(websocket.StatusGoingAway)
-	idle.closed(websocket.StatusGoingAway)
+	c.wantClosed(websocket.StatusGoingAway)
+	idle.wantClosed(websocket.StatusGoingAway)
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
@@ -232,10 +232,10 @@ func (s stuck) Answer(context.Context, llm.Request, func(llm.Part) error) error 
 
 func TestCloseIsBounded(t *testing.T) {
 	backend := make(stuck)
-	b := start(t, Options{Backend: backend})
+	b := startServer(t, Options{Backend: backend})
 	c := b.dial()
 	c.chat("a", "x")
-	c.want("system")
+	c.wantType("system")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := b.server.Close(ctx); err == nil || ctx.Err() == nil {

@@ -12,18 +12,18 @@ func everything(llm.Request) bool { return true }
 
 // Sessions run concurrently on one connection (SC-004, SC-024 to SC-028).
 func TestInterleaving(t *testing.T) {
-	b := start(t, Options{})
+	b := startServer(t, Options{})
 	c := b.dial()
-	c.held("A", "ha")
-	c.held("B", "hb")
+	c.startHeldTurn("A", "ha")
+	c.startHeldTurn("B", "hb")
 	c.ask("C", "[[echo c1]]") // neither waits for the others
 	b.brain.Release("hb")
-	if got := c.outcome("B"); got != "success" {
+	if got := c.nextOutcome("B"); got != "success" {
 		t.Errorf("B: %s", got)
 	}
-	c.quiet()
+	c.wantNothing()
 	b.brain.Release("ha")
-	if got := c.outcome("A"); got != "success" {
+	if got := c.nextOutcome("A"); got != "success" {
 		t.Errorf("A: %s", got)
 	}
 	if a := c.ask("A", "[[recall ra]]"); a.text() != "ha (1)" {
@@ -32,14 +32,14 @@ func TestInterleaving(t *testing.T) {
 }
 
 func TestManyStreams(t *testing.T) {
-	c := start(t, Options{}).dial()
+	c := startServer(t, Options{}).dial()
 	const sessions, parts = 20, 50
 	for i := range sessions {
 		c.chat(fmt.Sprint(i), fmt.Sprintf("[[stream n%d %d]]", i, parts))
 	}
 	turns := make([]answered, sessions)
 	for open := sessions; open > 0; {
-		msg := c.next()
+		msg := c.nextMessage()
 		var i int
 		if _, err := fmt.Sscan(msg["agent_id"].(string), &i); err != nil {
 			t.Fatal(err)
@@ -49,7 +49,7 @@ func TestManyStreams(t *testing.T) {
 		}
 	}
 	for i, a := range turns {
-		c.succeeded(a)
+		c.wantSuccess(a)
 		if len(a.streams) != parts || a.streams[parts-1] != fmt.Sprintf("stream n%d %d/%d ", i, parts, parts) {
 			t.Errorf("session %d: %d parts", i, len(a.streams))
 		}
@@ -58,44 +58,44 @@ func TestManyStreams(t *testing.T) {
 
 // Chats to a busy agent_id run in order, each for the connection that asked.
 func TestQueue(t *testing.T) {
-	b := start(t, Options{Limits: Limits{Queue: 2}})
+	b := startServer(t, Options{Limits: Limits{Queue: 2}})
 	c, d := b.dial(), b.dial()
-	session := c.held("a", "h")
+	session := c.startHeldTurn("a", "h")
 	c.chat("a", "[[echo second]]")
-	c.quiet()
+	c.wantNothing()
 	d.chat("a", "[[recall third]]")
-	d.quiet()
+	d.wantNothing()
 	c.chat("a", "[[echo fourth]]")
-	c.refused("a", "overloaded")
+	c.wantRefusal("a", "overloaded")
 	d.ask("b", "[[echo other]]") // each session has its own queue
 	b.brain.Release("h")
-	if got := c.outcome("a"); got != "success" {
+	if got := c.nextOutcome("a"); got != "success" {
 		t.Errorf("first: %s", got)
 	}
-	second, third := c.turn("a"), d.turn("a")
+	second, third := c.runTurn("a"), d.runTurn("a")
 	if second.text() != "[[echo second]]" || third.text() != "h second (2)" || second.session != session ||
 		third.session != session {
 		t.Errorf("second %+v, third %+v", second, third)
 	}
 	c.ask("a", "[[echo fourth]]")
-	c.quiet()
-	d.quiet()
+	c.wantNothing()
+	d.wantNothing()
 }
 
 // A disconnect ends the turns of the connection, including queued ones; other connections can continue the session
 // (SC-054, SC-059).
 func TestDisconnect(t *testing.T) {
-	b := start(t, Options{})
+	b := startServer(t, Options{})
 	c, d := b.dial(), b.dial()
-	session := c.held("a", "h1")
+	session := c.startHeldTurn("a", "h1")
 	c.chat("a", "[[echo dropped]]")
-	c.quiet()
+	c.wantNothing()
 	d.chat("a", "[[recall kept]]")
-	d.quiet()
+	d.wantNothing()
 	if err := c.ws.CloseNow(); err != nil {
 		t.Fatal(err)
 	}
-	a := d.turn("a")
+	a := d.runTurn("a")
 	if a.session != session || a.text() != "h1 (1)" || a.system["resumed"] != false {
 		t.Errorf("from the other connection: %+v", a)
 	}
@@ -118,7 +118,7 @@ func leaving(room int) (Policy, <-chan string) {
 func TestStorm(t *testing.T) {
 	const parties, chats = 4, 25
 	policy, ended := leaving(parties*chats + 1)
-	b := start(t, Options{Policy: policy, Limits: Limits{Sessions: 4, Queue: 3}})
+	b := startServer(t, Options{Policy: policy, Limits: Limits{Sessions: 4, Queue: 3}})
 	t.Run("parties", func(t *testing.T) {
 		for p := range parties {
 			t.Run(fmt.Sprint(p), func(t *testing.T) {
@@ -137,7 +137,7 @@ func TestStorm(t *testing.T) {
 		id := fmt.Sprint(i)
 		for {
 			c.chat(id, "[[echo end]]")
-			if msg := c.next(); msg["message_type"] == "system" {
+			if msg := c.nextMessage(); msg["message_type"] == "system" {
 				c.turnFrom(answered{session: msg["session_id"].(string), system: object{}}, id)
 				break
 			} // else overloaded by turns that are about to end
@@ -153,7 +153,7 @@ func storm(c *client, party, i int) {
 		c.interrupt(id)
 	}
 	for i%3 != 0 {
-		if kind := c.next()["message_type"]; kind == "result" || kind == "error" {
+		if kind := c.nextMessage()["message_type"]; kind == "result" || kind == "error" {
 			break
 		}
 	}

@@ -15,11 +15,11 @@ func BenchmarkTurn(b *testing.B) {
 			turn := strconv.Itoa(p.n)
 			p.input("s", turn)
 			p.message("s", "AGENT_OUTPUT", "", "a", "x", object{"turn_id": turn})
-			p.wants("USER_INPUT", "TURN_ACCEPTED", "AGENT_STARTED", "AGENT_OUTPUT")
+			p.wantMessages("USER_INPUT", "TURN_ACCEPTED", "AGENT_STARTED", "AGENT_OUTPUT")
 		}
 	}
 	b.Run("ws", func(b *testing.B) {
-		p, _ := start(b, Options{}).dial()
+		p, _ := startServer(b, Options{}).dial()
 		turns(b, p)
 	})
 	b.Run("stdio", func(b *testing.B) {

@@ -18,10 +18,10 @@ import (
 
 // A whole turn, and the format of the output.
 func TestTurn(t *testing.T) {
-	both(t, Options{}, func(t *testing.T, p *party) {
+	overBoth(t, Options{}, func(t *testing.T, p *party) {
 		p.setUp("s", nil)
 		p.input("s", "t1")
-		got := p.wants("USER_INPUT", "TURN_ACCEPTED")
+		got := p.wantMessages("USER_INPUT", "TURN_ACCEPTED")
 		want := object{
 			"session_id": "s", "event": "USER_INPUT", "sender": "session", "target": "AGENT", "target_id": "a",
 			"payload":  "hello",
@@ -38,18 +38,18 @@ func TestTurn(t *testing.T) {
 		}
 		p.message("s", "CONTROL", "INPUT_ACK", "a", nil, object{"turn_id": "t1"})
 		p.message("s", "AGENT_OUTPUT", "", "a", "hi", object{"turn_id": "t1"})
-		p.wants("AGENT_STARTED", "AGENT_OUTPUT")
+		p.wantMessages("AGENT_STARTED", "AGENT_OUTPUT")
 	})
 }
 
 // Numbers, names and their order are passed on unchanged.
 func TestPassedOnAsItCame(t *testing.T) {
-	both(t, Options{}, func(t *testing.T, p *party) {
+	overBoth(t, Options{}, func(t *testing.T, p *party) {
 		p.setUp("s", nil)
 		p.input("s", "t1")
-		p.wants("USER_INPUT", "TURN_ACCEPTED")
+		p.wantMessages("USER_INPUT", "TURN_ACCEPTED")
 		payload := `{"Big":12345678901234567890,"big":1.50,"e":1E400,"text":"\u0000 é <","list":[null,true,-0]}`
-		p.raw(`{"id":"1","session_id":"s","event":"AGENT_OUTPUT","sender":"a","target":"BROADCAST","payload":` + payload +
+		p.sendRaw(`{"id":"1","session_id":"s","event":"AGENT_OUTPUT","sender":"a","target":"BROADCAST","payload":` + payload +
 			`,"metadata":{"turn_id":"t1","n":1.0},"more":1}`)
 		var text string
 		for !strings.Contains(text, `"AGENT_OUTPUT"`) {
@@ -65,7 +65,7 @@ func TestPassedOnAsItCame(t *testing.T) {
 }
 
 func TestFramesThatCannotBeTaken(t *testing.T) {
-	both(t, Options{}, func(t *testing.T, p *party) {
+	overBoth(t, Options{}, func(t *testing.T, p *party) {
 		p.setUp("s", nil)
 		for _, text := range []string{
 			`x`, `null`, `[]`, `"x"`, `7`, `{`, `{} {}`, `{"a":1,"a":2}`, `{"parley":"what"}`, `{"parley":7}`, `{"parley":{}}`,
@@ -82,68 +82,68 @@ func TestFramesThatCannotBeTaken(t *testing.T) {
 			`{"parley":"setup","session_id":"n","limits":[]}`,
 			`{"session_id":"s","payload":` + strings.Repeat(`[`, 100_000) + `}`,
 		} {
-			p.raw(text)
+			p.sendRaw(text)
 			got := p.next()
 			if why, _ := got["text"].(string); got["parley"] != "error" || why == "" || len(got) != 2 {
 				t.Errorf("%.80s: %v", text, got)
 			}
 		}
 		p.input("s", "t1")
-		p.wants("USER_INPUT", "TURN_ACCEPTED")
+		p.wantMessages("USER_INPUT", "TURN_ACCEPTED")
 		p.input("n", "t1")
-		p.wants("error")
+		p.wantMessages("error")
 	})
 }
 
 // A frame of maximum depth remains readable when it comes back, with what was wrapped around it.
 func TestDepth(t *testing.T) {
-	both(t, Options{}, func(t *testing.T, p *party) {
+	overBoth(t, Options{}, func(t *testing.T, p *party) {
 		p.setUp("s", nil)
 		invite := func(depth int) string {
 			return `{"session_id":"s","event":"CONTROL","subtype":"INVITE_AGENT","sender":"frontend","target":"SYSTEM",` +
 				`"payload":` +
 				strings.Repeat(`[`, depth) + `"]\"]"` + strings.Repeat(`]`, depth) + `}`
 		}
-		p.raw(invite(maxDepth - 1))
-		p.wants("REQUEST_ADD_AGENT", "ADDING_AGENT")
-		p.raw(invite(maxDepth))
-		p.wants("error")
+		p.sendRaw(invite(maxDepth - 1))
+		p.wantMessages("REQUEST_ADD_AGENT", "ADDING_AGENT")
+		p.sendRaw(invite(maxDepth))
+		p.wantMessages("error")
 	})
 }
 
 // Sessions are independent, and another set-up frame of a session resets it.
 func TestSessions(t *testing.T) {
-	both(t, Options{Limits: Limits{Sessions: 2}}, func(t *testing.T, p *party) {
+	overBoth(t, Options{Limits: Limits{Sessions: 2}}, func(t *testing.T, p *party) {
 		p.setUp("s1", nil)
 		p.setUp("s2", object{})
 		p.message("s1", "CONTROL", "SWITCH_AGENT", "frontend", object{"to": "b"}, nil)
-		if got := p.wants("SWITCH_AGENT"); got[0]["session_id"] != "s1" {
+		if got := p.wantMessages("SWITCH_AGENT"); got[0]["session_id"] != "s1" {
 			t.Errorf("switch: %v", got[0])
 		}
 		p.input("s2", "t1")
-		if got := p.wants("USER_INPUT", "TURN_ACCEPTED"); got[0]["target_id"] != "a" || got[0]["session_id"] != "s2" {
+		if got := p.wantMessages("USER_INPUT", "TURN_ACCEPTED"); got[0]["target_id"] != "a" || got[0]["session_id"] != "s2" {
 			t.Errorf("input: %v", got[0])
 		}
 		p.message("s1", "AGENT_OUTPUT", "", "a", "x", object{"turn_id": "t1"})
-		p.wants("UNEXPECTED_OUTPUT")
+		p.wantMessages("UNEXPECTED_OUTPUT")
 		p.setUp("s1", nil)
 		p.input("s1", "t1")
-		if got := p.wants("USER_INPUT", "TURN_ACCEPTED"); got[0]["target_id"] != "a" {
+		if got := p.wantMessages("USER_INPUT", "TURN_ACCEPTED"); got[0]["target_id"] != "a" {
 			t.Errorf("after the reset: %v", got[0])
 		}
-		p.say(object{"parley": "setup", "session_id": "s3"})
-		p.wants("error")
+		p.sendFrame(object{"parley": "setup", "session_id": "s3"})
+		p.wantMessages("error")
 		p.input("s2", "t2")
-		p.wants("USER_INPUT", "TURN_ACCEPTED")
+		p.wantMessages("USER_INPUT", "TURN_ACCEPTED")
 	})
 }
 
 // Real time: a timeout fires, and after the fence that was answered before it.
 func TestTimeout(t *testing.T) {
-	both(t, Options{}, func(t *testing.T, p *party) {
+	overBoth(t, Options{}, func(t *testing.T, p *party) {
 		p.setUp("s", object{"input_ack_ms": 30})
 		p.input("s", "t1")
-		p.wants("USER_INPUT", "TURN_ACCEPTED")
+		p.wantMessages("USER_INPUT", "TURN_ACCEPTED")
 		if got := p.next(); kindOf(got) != "ROUTE_TIMEOUT" {
 			t.Errorf("got %v", got)
 		}
@@ -173,10 +173,10 @@ func TestTimeoutsOfManySessions(t *testing.T) {
 		for i := range many { // the first is due last
 			p.setUp(fmt.Sprint("s", i), object{"input_ack_ms": 1000 * (many - i)})
 			p.input(fmt.Sprint("s", i), "t1")
-			p.wants("USER_INPUT", "TURN_ACCEPTED")
+			p.wantMessages("USER_INPUT", "TURN_ACCEPTED")
 		}
 		p.message("s10", "CONTROL", "INPUT_ACK", "a", nil, nil)
-		p.wants("AGENT_STARTED")
+		p.wantMessages("AGENT_STARTED")
 		p.setUp("s5", nil)
 		for i := many - 1; i >= 0; i-- {
 			if i == 10 || i == 5 {
@@ -190,7 +190,7 @@ func TestTimeoutsOfManySessions(t *testing.T) {
 				t.Errorf("s%d: after %v", i, after)
 			}
 		}
-		p.wants()
+		p.wantMessages()
 	})
 }
 
@@ -209,7 +209,7 @@ func TestDefaultLimits(t *testing.T) {
 		inPipes(t, c.o, func(p *party) {
 			p.setUp("s", c.limits)
 			p.input("s", "t1")
-			p.wants("USER_INPUT", "TURN_ACCEPTED")
+			p.wantMessages("USER_INPUT", "TURN_ACCEPTED")
 			began := time.Now()
 			if got, after := kindOf(p.next()), time.Since(began); got != "ROUTE_TIMEOUT" || after != c.want {
 				t.Errorf("limits %v: %s after %v", c.limits, got, after)
@@ -217,7 +217,7 @@ func TestDefaultLimits(t *testing.T) {
 			p.input("s", "t2")
 			p.message("s", "AGENT_OUTPUT", "", "a", "x", object{"turn_id": "t2", "stream": object{"is_chunk": true}})
 			p.message("s", "CONTROL", "CANCEL", "frontend", nil, nil)
-			p.wants("USER_INPUT", "TURN_ACCEPTED", "AGENT_STARTED", "AGENT_OUTPUT", "CANCEL", "CANCEL_SENT")
+			p.wantMessages("USER_INPUT", "TURN_ACCEPTED", "AGENT_STARTED", "AGENT_OUTPUT", "CANCEL", "CANCEL_SENT")
 			began = time.Now()
 			if got, after := kindOf(p.next()), time.Since(began); got != "CANCEL_TIMEOUT" || after != c.want {
 				t.Errorf("limits %v: %s after %v", c.limits, got, after)
@@ -247,8 +247,8 @@ func TestLongFrames(t *testing.T) {
 	long := `{"parley":"fence","id":"` + strings.Repeat("x", 200<<10) + `"}`
 	fits := `{"parley":"fence","id":"` + strings.Repeat("x", 200<<10-26) + `"}`
 	t.Run("ws", func(t *testing.T) {
-		p, _ := start(t, o).dial()
-		p.raw(fits)
+		p, _ := startServer(t, o).dial()
+		p.sendRaw(fits)
 		if got := p.next(); got["parley"] != "fenced" {
 			t.Errorf("got %v", got)
 		}
@@ -260,10 +260,10 @@ func TestLongFrames(t *testing.T) {
 	})
 	t.Run("stdio", func(t *testing.T) {
 		inPipes(t, o, func(p *party) {
-			p.raw(long)
-			p.raw(long + long + long)
-			p.raw("")
-			p.raw(fits + "\r")
+			p.sendRaw(long)
+			p.sendRaw(long + long + long)
+			p.sendRaw("")
+			p.sendRaw(fits + "\r")
 			for _, want := range []string{"error", "error", "fenced"} {
 				if got := p.next(); got["parley"] != want {
 					t.Errorf("got %.80v, want %s", got, want)
@@ -318,7 +318,7 @@ func TestStdioEnds(t *testing.T) {
 	t.Run("in fails", func(t *testing.T) {
 		p, in, done := pipes(t, context.Background(), Options{})
 		broken := errors.New("broken")
-		p.raw(`{"parley":"fence","id":"1"}`)
+		p.sendRaw(`{"parley":"fence","id":"1"}`)
 		_ = in.CloseWithError(broken)
 		if got := p.next(); got["parley"] != "fenced" {
 			t.Errorf("got %v", got)

@@ -39,7 +39,7 @@ type bench struct {
 	http   *http.Client
 }
 
-func start(t testing.TB, o Options) *bench {
+func startServer(t testing.TB, o Options) *bench {
 	t.Helper()
 	if o.Limits.Close == 0 {
 		o.Limits.Close = 50 * time.Millisecond // for clients that are not reading when the server closes
@@ -104,10 +104,10 @@ func pipes(t testing.TB, ctx context.Context, o Options) (p *party, in *io.PipeW
 	}, inW, ended
 }
 
-// both runs a test over a WebSocket, and over stdio.
-func both(t *testing.T, o Options, f func(t *testing.T, p *party)) {
+// overBoth runs a test over a WebSocket, and over stdio.
+func overBoth(t *testing.T, o Options, f func(t *testing.T, p *party)) {
 	t.Run("ws", func(t *testing.T) {
-		p, _ := start(t, o).dial()
+		p, _ := startServer(t, o).dial()
 		p.t = t
 		f(t, p)
 	})
@@ -124,20 +124,20 @@ func both(t *testing.T, o Options, f func(t *testing.T, p *party)) {
 	})
 }
 
-func (p *party) raw(text string) {
+func (p *party) sendRaw(text string) {
 	p.t.Helper()
 	if err := p.send(text); err != nil {
 		p.t.Fatal(err)
 	}
 }
 
-func (p *party) say(frame object) {
+func (p *party) sendFrame(frame object) {
 	p.t.Helper()
 	data, err := json.Marshal(frame)
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	p.raw(string(data))
+	p.sendRaw(string(data))
 }
 
 func (p *party) next() object {
@@ -156,7 +156,7 @@ func (p *party) next() object {
 // setUp sets up a session with agents a and b, where a is active.
 func (p *party) setUp(session string, limits object) {
 	p.t.Helper()
-	p.say(object{"parley": "setup", "session_id": session, "agents": []string{"a", "b"}, "active_agent_id": "a",
+	p.sendFrame(object{"parley": "setup", "session_id": session, "agents": []string{"a", "b"}, "active_agent_id": "a",
 		"limits": limits})
 	if got := p.next(); got["parley"] != "ready" || got["session_id"] != session || len(got) != 2 {
 		p.t.Fatalf("set-up: %v", got)
@@ -166,7 +166,7 @@ func (p *party) setUp(session string, limits object) {
 func (p *party) message(session, event, subtype, sender string, payload any, metadata object) {
 	p.t.Helper()
 	p.n++
-	p.say(object{
+	p.sendFrame(object{
 		"id": fmt.Sprint(sender, p.n), "session_id": session, "event": event, "subtype": subtype, "sender": sender,
 		"target":  "SYSTEM",
 		"payload": payload, "metadata": metadata, "timestamp": "2026-02-13T10:22:17Z",
@@ -178,12 +178,12 @@ func (p *party) input(session, turn string) {
 	p.message(session, "USER_INPUT", "", "frontend", "hello", object{"turn_id": turn})
 }
 
-// wants requires one frame of each kind and nothing else before a fence.
-func (p *party) wants(kinds ...string) (frames []object) {
+// wantMessages requires one frame of each kind and nothing else before a fence.
+func (p *party) wantMessages(kinds ...string) (frames []object) {
 	p.t.Helper()
 	p.n++
 	id := fmt.Sprint("fence-", p.n)
-	p.say(object{"parley": "fence", "id": id})
+	p.sendFrame(object{"parley": "fence", "id": id})
 	var got []string
 	for {
 		frame := p.next()

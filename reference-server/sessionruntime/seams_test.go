@@ -26,13 +26,13 @@ func forgetful() Seams {
 
 // Sessions that are mixed up, separately on each bus.
 func TestSeams(t *testing.T) {
-	b := start(t, Options{Seams: forgetful})
+	b := startServer(t, Options{Seams: forgetful})
 	for _, session := range []string{"s1", "s2"} {
 		p, _ := b.dial()
 		p.setUp(session, nil)
 		p.setUp("other", nil)
 		p.input("other", "t1")
-		if got := p.wants("USER_INPUT", "TURN_ACCEPTED"); got[0]["session_id"] != session {
+		if got := p.wantMessages("USER_INPUT", "TURN_ACCEPTED"); got[0]["session_id"] != session {
 			t.Errorf("the fault does not show: %v", got[0])
 		}
 	}
@@ -44,7 +44,7 @@ func TestPublishedByAFault(t *testing.T) {
 	for range 11_000 {
 		deep = []any{deep}
 	}
-	both(t, Options{Seams: func() Seams {
+	overBoth(t, Options{Seams: func() Seams {
 		return Seams{Runtime: func(o *orchestrator.Options) {
 			o.Outbound = func(_ orchestrator.View, msg proto.Message, send func(proto.Message)) {
 				for _, payload := range []any{make(chan int), deep, "\xff"} {
@@ -56,7 +56,7 @@ func TestPublishedByAFault(t *testing.T) {
 	}}, func(t *testing.T, p *party) {
 		p.setUp("s", nil)
 		p.message("s", "CONTROL", "CANCEL", "frontend", nil, nil)
-		if got := p.wants("error", "error", "NO_ACTIVE_SPEAKING"); got[2]["payload"] != "\ufffd" {
+		if got := p.wantMessages("error", "error", "NO_ACTIVE_SPEAKING"); got[2]["payload"] != "\ufffd" {
 			t.Errorf("payload %q", got[2]["payload"])
 		}
 	})

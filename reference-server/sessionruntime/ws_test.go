@@ -18,7 +18,7 @@ import (
 )
 
 func TestHTTP(t *testing.T) {
-	b := start(t, Options{AllowOrigins: []string{"https://bus.example"}})
+	b := startServer(t, Options{AllowOrigins: []string{"https://bus.example"}})
 	for _, c := range []struct {
 		path, origin string
 		want         int
@@ -69,7 +69,7 @@ func TestFramesThatEndTheConnection(t *testing.T) {
 		{websocket.MessageBinary, "{}", websocket.StatusUnsupportedData},
 		{websocket.MessageText, "{\"parley\":\"\xff\"}", websocket.StatusInvalidFramePayloadData},
 	} {
-		p, ws := start(t, Options{}).dial()
+		p, ws := startServer(t, Options{}).dial()
 		p.setUp("s", nil)
 		if err := ws.Write(t.Context(), c.kind, []byte(c.data)); err != nil {
 			t.Fatal(err)
@@ -83,20 +83,20 @@ func TestFramesThatEndTheConnection(t *testing.T) {
 
 // Each connection has its own runtimes, which end with it.
 func TestBusesAreApart(t *testing.T) {
-	b := start(t, Options{})
+	b := startServer(t, Options{})
 	p, ws := b.dial()
 	p.setUp("s", nil)
 	q, _ := b.dial()
 	q.input("s", "t1")
-	q.wants("error")
+	q.wantMessages("error")
 	_ = ws.Close(websocket.StatusNormalClosure, "")
 	r, _ := b.dial()
 	r.input("s", "t1")
-	r.wants("error")
+	r.wantMessages("error")
 }
 
 func TestTooManyConnections(t *testing.T) {
-	b := start(t, Options{Limits: Limits{Connections: 1}})
+	b := startServer(t, Options{Limits: Limits{Connections: 1}})
 	p, _ := b.dial()
 	p.setUp("s", nil)
 	if _, res, err := websocket.Dial(t.Context(), b.url+proto.Path,
@@ -107,11 +107,11 @@ func TestTooManyConnections(t *testing.T) {
 
 // The server sends its close frame after everything that is queued.
 func TestClose(t *testing.T) {
-	b := start(t, Options{})
+	b := startServer(t, Options{})
 	p, _ := b.dial()
 	p.setUp("s", nil)
 	p.input("s", "t1")
-	p.wants("USER_INPUT", "TURN_ACCEPTED")
+	p.wantMessages("USER_INPUT", "TURN_ACCEPTED")
 	closed := make(chan error)
 	go func() { closed <- b.server.Close(context.Background()) }()
 	if _, err := p.read(); websocket.CloseStatus(err) != websocket.StatusGoingAway {
@@ -130,9 +130,9 @@ func TestClose(t *testing.T) {
 }
 
 func TestCloseInTime(t *testing.T) {
-	b := start(t, Options{Limits: Limits{Close: time.Hour}})
+	b := startServer(t, Options{Limits: Limits{Close: time.Hour}})
 	p, _ := b.dial() // reads nothing, so it does not answer the close
-	p.raw(`{"parley":"fence","id":"1"}`)
+	p.sendRaw(`{"parley":"fence","id":"1"}`)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if err := b.server.Close(ctx); err == nil || !strings.Contains(err.Error(), context.Canceled.Error()) {
@@ -148,7 +148,7 @@ func TestSlowReader(t *testing.T) {
 		sent := 0
 		go func() {
 			for ; sent < many; sent++ {
-				p.raw(`{"parley":"fence","id":"` + fmt.Sprint(sent) + `"}`)
+				p.sendRaw(`{"parley":"fence","id":"` + fmt.Sprint(sent) + `"}`)
 			}
 			_ = in.Close()
 		}()
@@ -170,7 +170,7 @@ func TestSlowReader(t *testing.T) {
 // A client that never reads is dropped.
 func TestDeafReader(t *testing.T) {
 	loud := strings.Repeat("x", 512<<10)
-	p, _ := start(t,
+	p, _ := startServer(t,
 		Options{Limits: Limits{Outgoing: 64 << 10, Incoming: 1, Write: 50 * time.Millisecond}, Seams: func() Seams {
 			return Seams{Runtime: func(o *orchestrator.Options) {
 				o.Outbound = func(_ orchestrator.View, msg proto.Message, send func(proto.Message)) {
@@ -198,14 +198,14 @@ func (l *logged) Write(data []byte) (int, error) {
 
 func TestLog(t *testing.T) {
 	var l logged
-	p, _ := start(t, Options{Logger: slog.New(slog.NewTextHandler(&l, nil))}).dial()
-	p.raw("x")
-	p.wants("error")
+	p, _ := startServer(t, Options{Logger: slog.New(slog.NewTextHandler(&l, nil))}).dial()
+	p.sendRaw("x")
+	p.wantMessages("error")
 	p.setUp("s", nil)
-	p.raw(`{"session_id":"s","event":"BOGUS","sender":"frontend","target":"SYSTEM"}`)
-	p.raw(`{"session_id":"s","event":"USER_INPUT","sender":"frontend","target":"MARS"}`)
-	p.raw(`{"parley":"fence","id":"1"}`)
-	p.wants("fenced")
+	p.sendRaw(`{"session_id":"s","event":"BOGUS","sender":"frontend","target":"SYSTEM"}`)
+	p.sendRaw(`{"session_id":"s","event":"USER_INPUT","sender":"frontend","target":"MARS"}`)
+	p.sendRaw(`{"parley":"fence","id":"1"}`)
+	p.wantMessages("fenced")
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	got := l.text.String()
@@ -218,7 +218,7 @@ func TestLog(t *testing.T) {
 
 // A refusal says in the words of JSON what is wrong.
 func TestRefusals(t *testing.T) {
-	p, _ := start(t, Options{}).dial()
+	p, _ := startServer(t, Options{}).dial()
 	for frame, want := range map[string]string{
 		`{"session_id":"s","metadata":"x"}`: "metadata must be an object, not a string",
 		`{"session_id":7}`:                  "session_id must be a string, not a number",
@@ -228,7 +228,7 @@ func TestRefusals(t *testing.T) {
 			"session_id, agents, active_agent_id, limits.input_ack_ms, limits.cancel_ack_ms)",
 		`{"parley":"setup","session_id":"s","agents":"a"}`: "set-up refused: agents must be an array, not a string",
 	} {
-		p.raw(frame)
+		p.sendRaw(frame)
 		if got := p.next(); got["parley"] != "error" || got["text"] != want {
 			t.Errorf("%s: %v, want %s", frame, got, want)
 		}
@@ -237,7 +237,7 @@ func TestRefusals(t *testing.T) {
 
 // Many connections at once.
 func TestManyConnections(t *testing.T) {
-	b := start(t, Options{})
+	b := startServer(t, Options{})
 	var all sync.WaitGroup
 	for i := range 10 {
 		p, _ := b.dial()
@@ -247,7 +247,7 @@ func TestManyConnections(t *testing.T) {
 			for turn := range 10 {
 				p.input(session, fmt.Sprint(turn))
 				p.message(session, "AGENT_OUTPUT", "", "a", "x", object{"turn_id": fmt.Sprint(turn)})
-				for _, frame := range p.wants("USER_INPUT", "TURN_ACCEPTED", "AGENT_STARTED", "AGENT_OUTPUT") {
+				for _, frame := range p.wantMessages("USER_INPUT", "TURN_ACCEPTED", "AGENT_STARTED", "AGENT_OUTPUT") {
 					if frame["session_id"] != session {
 						t.Errorf("%s got %v", session, frame)
 					}

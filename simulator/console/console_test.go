@@ -110,7 +110,7 @@ func TestTest(t *testing.T) {
 		t.Errorf("recording: %v, %d records, %+v", err, len(rec.Records), rec.Header)
 	}
 	do[string](c, 204, "DELETE", at, nil)
-	c.refused(404, "GET", at, nil, "there is no session")
+	c.wantRefusal(404, "GET", at, nil, "there is no session")
 	if left := do[[]Session](c, 200, "GET", "/sessions", nil); len(left) != 0 {
 		t.Errorf("left: %v", left)
 	}
@@ -180,10 +180,10 @@ func TestMistakes(t *testing.T) {
 		{"no such session", 404, "GET", "/sessions/x/records", nil, `there is no session "x"`},
 	} {
 		t.Run(row.reason, func(t *testing.T) {
-			(&client{t, c.url, c.http}).refused(row.status, row.method, row.path, row.body, row.want)
+			(&client{t, c.url, c.http}).wantRefusal(row.status, row.method, row.path, row.body, row.want)
 		})
 	}
-	similar := c.refused(400, "POST", at+"/steps", m{"text": "client A switches over"}, "search finds").Similar
+	similar := c.wantRefusal(400, "POST", at+"/steps", m{"text": "client A switches over"}, "search finds").Similar
 	if !slices.ContainsFunc(similar, func(s string) bool { return strings.Contains(s, "switches to") }) {
 		t.Errorf("similar: %q", similar)
 	}
@@ -217,7 +217,7 @@ func TestWait(t *testing.T) {
 	if sent.Dir != "sent" || sent.N >= found.N {
 		t.Errorf("sent: %+v", sent)
 	}
-	e := c.refused(408, "POST", at+"/wait", m{"type": "never", "within": "1ms"}, "no such record came within 1ms")
+	e := c.wantRefusal(408, "POST", at+"/wait", m{"type": "never", "within": "1ms"}, "no such record came within 1ms")
 	if len(e.Instead) == 0 {
 		t.Error("nothing came instead")
 	}

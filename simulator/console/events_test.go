@@ -72,8 +72,8 @@ var schemas = map[string]any{
 	"run":      m{"$ref": "#/components/schemas/Progress"},
 }
 
-// awaits reads events until one of a name matches; all are validated against the document.
-func (c *client) awaits(next func() (event, error), name string, match func(data []byte) bool) event {
+// awaitEvent reads events until one of a name matches; all are validated against the document.
+func (c *client) awaitEvent(next func() (event, error), name string, match func(data []byte) bool) event {
 	c.t.Helper()
 	for {
 		e, err := next()
@@ -96,7 +96,7 @@ func TestEvents(t *testing.T) {
 	s := do[Session](c, 201, "POST", "/sessions", m{"kind": "test", "protocol": "agent-select", "driver": "ws"})
 	at := "/sessions/" + s.ID
 	next, hangUp := c.listen(at+"/events", "")
-	c.awaits(next, "state", func(data []byte) bool { return strings.Contains(string(data), `"state":"open"`) })
+	c.awaitEvent(next, "state", func(data []byte) bool { return strings.Contains(string(data), `"state":"open"`) })
 	for _, text := range []string{"client A is connected", "client A has a session", `client A switches to "nobody"`,
 		`client A is switched to "plan"`} {
 		do[Judged](c, 200, "POST", at+"/steps", m{"text": text})
@@ -132,16 +132,16 @@ func TestEvents(t *testing.T) {
 	}
 	hangUp()
 	next, _ = c.listen(at+"/events?after=0", last)
-	again := c.awaits(next, "judged", func(data []byte) bool { return string(data) == string(failed.data) })
+	again := c.awaitEvent(next, "judged", func(data []byte) bool { return string(data) == string(failed.data) })
 	if again.id != "" {
 		t.Errorf("what was judged has the id of a record, %s", again.id)
 	}
 	do[Judged](c, 200, "POST", at+"/steps", m{"text": `client A switches to "debugger"`})
-	if e := c.awaits(next, "record", nil); e.id != strconv.Itoa(seen+1) {
+	if e := c.awaitEvent(next, "record", nil); e.id != strconv.Itoa(seen+1) {
 		t.Errorf("record %s follows %d", e.id, seen)
 	}
 	do[string](c, 204, "DELETE", at, nil)
-	c.awaits(next, "state", func(data []byte) bool { return strings.Contains(string(data), `"state":"ended"`) })
+	c.awaitEvent(next, "state", func(data []byte) bool { return strings.Contains(string(data), `"state":"ended"`) })
 	if e, err := next(); err != io.EOF {
 		t.Errorf("behind the end: %v %v", e, err)
 	}

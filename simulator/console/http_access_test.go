@@ -147,7 +147,7 @@ func TestEmbedded(t *testing.T) {
 // TestBounds: the limits on the length of a request, its media type, and the number of sessions.
 func TestBounds(t *testing.T) {
 	c, _ := serve(t, newFake().offer)
-	c.refused(413, "POST", "/sessions", m{"kind": "replay", "recording": strings.Repeat("x", MaxBody)},
+	c.wantRefusal(413, "POST", "/sessions", m{"kind": "replay", "recording": strings.Repeat("x", MaxBody)},
 		"the request is longer than 8 MiB")
 	req, err := http.NewRequestWithContext(t.Context(), "POST", c.url+prefix+"/sessions", strings.NewReader(`kind=play`))
 	if err != nil {
@@ -166,7 +166,7 @@ func TestBounds(t *testing.T) {
 	for range MaxSessions {
 		do[Session](c, 201, "POST", "/sessions", recorded)
 	}
-	c.refused(409, "POST", "/sessions", recorded, "there are 64 sessions, which is the most")
+	c.wantRefusal(409, "POST", "/sessions", recorded, "there are 64 sessions, which is the most")
 	do[string](c, 204, "DELETE", "/sessions/7", nil)
 	if s := do[Session](c, 201, "POST", "/sessions", recorded); s.ID == "7" {
 		t.Error("an id is given twice")
@@ -185,21 +185,21 @@ func TestClose(t *testing.T) {
 	})
 	at := "/sessions/" + do[Session](c, 201, "POST", "/sessions", m{"kind": "play"}).ID
 	next, _ := c.listen(at+"/events", "")
-	c.awaits(next, "state", nil)
+	c.awaitEvent(next, "state", nil)
 	done := make(chan struct{}, 2)
 	go func() {
 		defer func() { done <- struct{}{} }()
-		c.refused(409, "POST", at+"/wait", m{"type": "never", "within": "10m"}, "has ended")
+		c.wantRefusal(409, "POST", at+"/wait", m{"type": "never", "within": "10m"}, "has ended")
 	}()
 	go func() {
 		defer func() { done <- struct{}{} }()
-		c.refused(400, "POST", "/sessions", m{"kind": "test"}, "interrupted")
+		c.wantRefusal(400, "POST", "/sessions", m{"kind": "test"}, "interrupted")
 	}()
 	<-opening
 	console.Close()
 	console.Close()
-	c.awaits(next, "state", func(data []byte) bool { return strings.Contains(string(data), `"state":"ended"`) })
+	c.awaitEvent(next, "state", func(data []byte) bool { return strings.Contains(string(data), `"state":"ended"`) })
 	<-done
 	<-done
-	c.refused(409, "POST", "/sessions", m{"kind": "play"}, "the console is ending")
+	c.wantRefusal(409, "POST", "/sessions", m{"kind": "play"}, "the console is ending")
 }

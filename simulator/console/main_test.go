@@ -196,8 +196,8 @@ func do[T any](c *client, want int, method, path string, body any) (out T) {
 	return out
 }
 
-// refused makes a request that must be refused with a text in the error.
-func (c *client) refused(want int, method, path string, body any, text string) errorBody {
+// wantRefusal makes a request that must be refused with a text in the error.
+func (c *client) wantRefusal(want int, method, path string, body any, text string) errorBody {
 	c.t.Helper()
 	e := do[errorBody](c, want, method, path, body)
 	if !strings.Contains(e.Error, text) || strings.Contains(e.Error, "\n") {

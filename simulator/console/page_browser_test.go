@@ -60,8 +60,8 @@ func TestPageSession(t *testing.T) {
 	v.wait("[...document.querySelectorAll('.row')].some((r) => r.textContent.includes('{\"type\":\"swit'))")
 }
 
-// tested starts a test and executes the same steps through the API.
-func tested(t testing.TB, base string) (at string) {
+// openTest starts a test and executes the same steps through the API.
+func openTest(t testing.TB, base string) (at string) {
 	t.Helper()
 	var s console.Session
 	body := map[string]string{"kind": "test", "protocol": "agent-select", "driver": "ws"}
@@ -79,7 +79,7 @@ func TestPageAxe(t *testing.T) {
 	tier.Night(t)
 	base := pageServer(t).URL
 	visit(t, base, "en-US").axe("empty", "html")
-	tested(t, base)
+	openTest(t, base)
 	for _, language := range []string{"en-US", "zh-CN"} {
 		v := visit(t, base, language)
 		v.wait("document.querySelectorAll('.steprow').length === 4")

@@ -11,9 +11,9 @@ import (
 // carries them, without the head of a request.
 func TestPageOwn(t *testing.T) {
 	base := pageServer(t).URL
-	_, url := plays(t, base, nil)
-	a := connects(t, url)
-	a.hears("agent_list")
+	_, url := openPlay(t, base, nil)
+	a := connectProgram(t, url)
+	a.readUntilType("agent_list")
 	v := visit(t, base, "en-US")
 	v.wait("document.querySelectorAll('.row').length > 1")
 	v.click("#compose-broken")
@@ -21,7 +21,7 @@ func TestPageOwn(t *testing.T) {
 	v.click("#compose-form")
 	v.wait("document.querySelector('.schemaform pre').innerText === '{\"type\":\"error\"}'")
 	v.js("document.querySelector('.schemaform .main').click()")
-	a.hears("error")
+	a.readUntilType("error")
 	v.js(`const kind = [...document.querySelectorAll('#composer select')].find((el) => el.value === "0");
 		kind.value = "1"; kind.onchange?.(); kind.dispatchEvent(new Event("change"))`)
 	v.wait("document.querySelector('.schemaform pre').innerText.startsWith('{\"type\":\"switch_agent\"')")
@@ -30,7 +30,7 @@ func TestPageOwn(t *testing.T) {
 // TestPageLoading: until the first record is there the page says that it loads, not that there are none.
 func TestPageLoading(t *testing.T) {
 	page := pageServer(t)
-	tested(t, page.URL)
+	openTest(t, page.URL)
 	open := make(chan struct{})
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/v1/sessions/1/events", func(w http.ResponseWriter, r *http.Request) {

@@ -90,10 +90,10 @@ func quoted(text string) []byte {
 func TestPageHoldByKeys(t *testing.T) {
 	tier.Night(t)
 	base := pageServer(t).URL
-	_, url := plays(t, base, nil)
+	_, url := openPlay(t, base, nil)
 	v := visit(t, base, "en-US")
-	a := connects(t, url)
-	a.hears("agent_list")
+	a := connectProgram(t, url)
+	a.readUntilType("agent_list")
 	v.wait("document.querySelectorAll('.row').length > 3")
 	v.key("2")
 	v.wait("document.activeElement.matches('.minds select')")
@@ -102,7 +102,7 @@ func TestPageHoldByKeys(t *testing.T) {
 	v.wait("document.querySelector('#live').textContent === 'Applied'")
 	v.key("\x1b")
 	v.wait("document.activeElement.id === 'messages'")
-	a.says(`{"type":"session_create","requestId":"r1"}`)
+	a.sendMessage(`{"type":"session_create","requestId":"r1"}`)
 	v.wait("document.querySelector('#compose-held .badge') !== null")
 	// a key sent by the driver is also a character, which would be typed into the field that then has the focus
 	v.js(`document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key: "1", bubbles: true }))`)
@@ -110,6 +110,6 @@ func TestPageHoldByKeys(t *testing.T) {
 	v.key("\t")
 	v.wait("document.activeElement.matches('.heldbox .main')")
 	v.key("\r")
-	a.hears("session_created")
+	a.readUntilType("session_created")
 	v.wait("document.querySelector('.heldbox') === null")
 }

@@ -32,39 +32,39 @@ const heldOf = "[...document.querySelectorAll('.heldbox h3')].some((h) => h.text
 // saved as a script.
 func TestPagePlay(t *testing.T) {
 	base := pageServer(t).URL
-	at, url := plays(t, base, nil)
+	at, url := openPlay(t, base, nil)
 	v := visit(t, base, "en-US")
 	v.wait("document.querySelector('.empty').innerText.includes('Connect your program')")
-	a := connects(t, url)
-	a.hears("agent_list")
+	a := connectProgram(t, url)
+	a.readUntilType("agent_list")
 	v.mind("ask")
 	ask(t, "POST", at+"/wait", map[string]string{"type": "agent_list", "dir": "sent"})
 	for state := ""; !strings.Contains(state, `"mind":"ask"`); {
 		state = string(ask(t, "GET", at, nil))
 	}
 	v.click("#compose-held")
-	a.says(`{"type":"session_create","requestId":"r1"}`)
+	a.sendMessage(`{"type":"session_create","requestId":"r1"}`)
 	v.wait(heldOf + "session_created'))")
 	v.shot("held")
 	v.axe("held", "#composer")
 	v.types(".heldbox textarea", `{"type":"session_created","data":{"sessionId":"by hand"},"requestId":"r1"}`)
 	v.click(".heldbox .main")
-	if got := a.hears("session_created"); !strings.Contains(got[0], "by hand") {
+	if got := a.readUntilType("session_created"); !strings.Contains(got[0], "by hand") {
 		t.Errorf("the program got %s", got)
 	}
 	v.wait("document.querySelector('.heldbox') === null")
-	a.says(`{"type":"switch_agent","agentId":"debugger"}`)
+	a.sendMessage(`{"type":"switch_agent","agentId":"debugger"}`)
 	v.wait(heldOf + "agent_switched'))")
 	v.click(".heldbox .row-of-buttons button:nth-child(3)") // dropped
 	v.wait("document.querySelector('.heldbox') === null")
-	a.says(`{"type":"switch_agent","agentId":"general"}`)
+	a.sendMessage(`{"type":"switch_agent","agentId":"general"}`)
 	v.wait(heldOf + "agent_switched'))")
 	v.click(".heldbox .row-of-buttons button:nth-child(2)") // sent twice
 	v.wait("document.querySelector('.heldbox') === null")
-	a.says(`{"type":"switch_agent","agentId":"no_such_agent"}`)
+	a.sendMessage(`{"type":"switch_agent","agentId":"no_such_agent"}`)
 	v.wait(heldOf + "error'))")
 	v.mind("auto") // which sends on the held messages
-	if got := a.hears("error"); len(got) != 3 || !strings.Contains(got[0], `"currentAgentId":"general"`) ||
+	if got := a.readUntilType("error"); len(got) != 3 || !strings.Contains(got[0], `"currentAgentId":"general"`) ||
 		got[0] != got[1] {
 		t.Errorf("the program got %s", got)
 	}
@@ -81,10 +81,10 @@ func TestPagePlay(t *testing.T) {
 func TestPageMinds(t *testing.T) {
 	tier.Night(t)
 	base := pageServer(t).URL
-	_, url := plays(t, base, nil)
+	_, url := openPlay(t, base, nil)
 	v := visit(t, base, "en-US")
-	a := connects(t, url)
-	a.hears("agent_list")
+	a := connectProgram(t, url)
+	a.readUntilType("agent_list")
 	v.click("#compose-minds")
 	v.wait("document.querySelectorAll('#mutants option').length > 10")
 	v.types(".minds input", "name-as-current-agent")
@@ -92,8 +92,8 @@ func TestPageMinds(t *testing.T) {
 		t.Errorf("the connection to the correct target ends with %v", err)
 	}
 	v.wait("document.querySelector('.minds select').value === 'mutant'")
-	b := connects(t, url)
-	if all := b.hears("agent_list"); !strings.Contains(all[len(all)-1], `"currentAgentId":"General"`) {
+	b := connectProgram(t, url)
+	if all := b.readUntilType("agent_list"); !strings.Contains(all[len(all)-1], `"currentAgentId":"General"`) {
 		t.Errorf("the mutant answers as the correct target: %s", all)
 	}
 	v.click("#compose-minds")
@@ -117,8 +117,8 @@ rules:
 		_, _, err = b.c.Read(b.ctx)
 	}
 	for range 100 { // until the mind has changed as well
-		c := connects(t, url)
-		if got := c.hears("agent_list"); strings.Contains(got[0], "the script") {
+		c := connectProgram(t, url)
+		if got := c.readUntilType("agent_list"); strings.Contains(got[0], "the script") {
 			return
 		}
 	}
@@ -129,7 +129,7 @@ rules:
 func TestPageReplay(t *testing.T) {
 	tier.Night(t)
 	base := pageServer(t).URL
-	recorded := string(ask(t, "GET", tested(t, base)+"/recording", nil))
+	recorded := string(ask(t, "GET", openTest(t, base)+"/recording", nil))
 	v := visit(t, base, "en-US")
 	upload := func(text string) {
 		v.key("n")
@@ -156,7 +156,7 @@ func TestPageReplay(t *testing.T) {
 func TestPageSuite(t *testing.T) {
 	tier.Night(t)
 	base := pageServer(t).URL
-	tested(t, base)
+	openTest(t, base)
 	v := visit(t, base, "en-US")
 	v.click("[data-id=runSuite]")
 	v.wait("document.querySelector('dialog .verdict') !== null")
@@ -172,8 +172,8 @@ func TestPageSuite(t *testing.T) {
 func TestPageKeys(t *testing.T) {
 	tier.Night(t)
 	base := pageServer(t).URL
-	tested(t, base)
-	tested(t, base)
+	openTest(t, base)
+	openTest(t, base)
 	v := visit(t, base, "en-US")
 	v.wait("document.querySelectorAll('.steprow').length === 4")
 	v.key("c")
@@ -210,7 +210,7 @@ func TestPageKeys(t *testing.T) {
 func TestPageUnjudgedPlay(t *testing.T) {
 	tier.Night(t)
 	base := pageServer(t).URL
-	at, _ := plays(t, base, map[string]string{"protocol": "session-chat", "as": "model"})
+	at, _ := openPlay(t, base, map[string]string{"protocol": "session-chat", "as": "model"})
 	v := visit(t, base, "en-US")
 	v.js("location.hash = %q", at[strings.LastIndex(at, "/")+1:])
 	const told = "Your program is not judged: no clause of session-chat is about what a model gets"
@@ -223,14 +223,14 @@ func TestPageJudgedPlay(t *testing.T) {
 	base := pageServer(t).URL
 	for _, row := range []struct{ name, v, mark string }{{"correct", `"mvp-0.2"`, "good"}, {"faulty", `2`, "bad"}} {
 		t.Run(row.name, func(t *testing.T) {
-			at, url := plays(t, base, map[string]string{"protocol": "external-agent", "as": "host"})
+			at, url := openPlay(t, base, map[string]string{"protocol": "external-agent", "as": "host"})
 			v := visit(t, base, "en-US")
 			v.js("location.hash = %q", at[strings.LastIndex(at, "/")+1:])
 			v.wait("document.querySelector('#left').innerText.includes('is judged as')")
-			a := connects(t, url, "/agent/ws")
-			a.says(`{"v":"mvp-0.2","type":"relay.join","id":"1","payload":{"role":"agent","sessionId":"default"}}`)
-			a.hears("relay.joined")
-			a.says(`{"v":%s,"type":"session.start","id":"2","payload":{"studyId":"s","participantId":"p"}}`, row.v)
+			a := connectProgram(t, url, "/agent/ws")
+			a.sendMessage(`{"v":"mvp-0.2","type":"relay.join","id":"1","payload":{"role":"agent","sessionId":"default"}}`)
+			a.readUntilType("relay.joined")
+			a.sendMessage(`{"v":%s,"type":"session.start","id":"2","payload":{"studyId":"s","participantId":"p"}}`, row.v)
 			v.wait("document.querySelector('.outcomes ." + row.mark + "') !== null")
 			outcomes := string(ask(t, "GET", at+"/outcomes", nil))
 			findings := string(ask(t, "GET", at+"/findings", nil))

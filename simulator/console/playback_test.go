@@ -40,9 +40,9 @@ func ask(t testing.TB, method, url string, body any) []byte {
 	return got
 }
 
-// plays starts a play of the bundled server of agent-select, and returns its address in the API and its URL for
+// openPlay starts a play of the bundled server of agent-select, and returns its address in the API and its URL for
 // programs.
-func plays(t testing.TB, base string, more map[string]string) (at, url string) {
+func openPlay(t testing.TB, base string, more map[string]string) (at, url string) {
 	t.Helper()
 	body := map[string]string{"kind": "play", "protocol": "agent-select", "as": "server"}
 	for name, value := range more {
@@ -62,7 +62,7 @@ type program struct {
 	ctx context.Context
 }
 
-func connects(t testing.TB, url string, path ...string) *program {
+func connectProgram(t testing.TB, url string, path ...string) *program {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), pageWithin)
 	t.Cleanup(cancel)
@@ -77,15 +77,15 @@ func connects(t testing.TB, url string, path ...string) *program {
 	return &program{t, c, ctx}
 }
 
-func (p *program) says(format string, args ...any) {
+func (p *program) sendMessage(format string, args ...any) {
 	p.t.Helper()
 	if err := p.c.Write(p.ctx, websocket.MessageText, fmt.Appendf(nil, format, args...)); err != nil {
 		p.t.Fatal(err)
 	}
 }
 
-// hears reads messages up to one of a type, and returns them.
-func (p *program) hears(typ string) (all []string) {
+// readUntilType reads messages up to one of a type, and returns them.
+func (p *program) readUntilType(typ string) (all []string) {
 	p.t.Helper()
 	for {
 		_, b, err := p.c.Read(p.ctx)
@@ -104,10 +104,10 @@ var instant = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`)
 
 // talk runs two programs that overlap, and returns what each receives, with ids replaced by their places.
 func talk(t *testing.T, url, id string) (heard []string) {
-	a, b := connects(t, url), (*program)(nil)
+	a, b := connectProgram(t, url), (*program)(nil)
 	hear := func(who *program, typ string) {
 		t.Helper()
-		for _, text := range who.hears(typ) {
+		for _, text := range who.readUntilType(typ) {
 			if !instant.MatchString(text) {
 				t.Errorf("no time in %s", text)
 			}
@@ -115,15 +115,15 @@ func talk(t *testing.T, url, id string) (heard []string) {
 		}
 	}
 	hear(a, "agent_list")
-	b = connects(t, url)
+	b = connectProgram(t, url)
 	hear(b, "agent_list")
-	a.says(`{"type":"session_create","requestId":"%s-a"}`, id)
+	a.sendMessage(`{"type":"session_create","requestId":"%s-a"}`, id)
 	hear(a, "session_created")
-	b.says(`{"type":"session_create","requestId":"%s-b"}`, id)
+	b.sendMessage(`{"type":"session_create","requestId":"%s-b"}`, id)
 	hear(b, "session_created")
-	b.says(`{"type":"switch_agent","agentId":"debugger","requestId":"%s-3"}`, id)
+	b.sendMessage(`{"type":"switch_agent","agentId":"debugger","requestId":"%s-3"}`, id)
 	hear(b, "agent_switched")
-	a.says(`{"type":"switch_agent","agentId":"no_such_agent","requestId":"%s-4"}`, id)
+	a.sendMessage(`{"type":"switch_agent","agentId":"no_such_agent","requestId":"%s-4"}`, id)
 	hear(a, "error")
 	return heard
 }
@@ -132,13 +132,13 @@ func talk(t *testing.T, url, id string) (heard []string) {
 // first ones; each program receives only its own messages.
 func TestPlayback(t *testing.T) {
 	base := pageServer(t).URL
-	at, url := plays(t, base, nil)
+	at, url := openPlay(t, base, nil)
 	want := talk(t, url, "first")
 	saved := string(ask(t, "GET", at+"/script?name=saved", nil))
 	if strings.Contains(saved, "first-") || instant.MatchString(saved) {
 		t.Errorf("ids or times of the session are in\n%s", saved)
 	}
-	_, url = plays(t, base, map[string]string{"mind": "script", "script": saved})
+	_, url = openPlay(t, base, map[string]string{"mind": "script", "script": saved})
 	got := talk(t, url, "second-and-longer")
 	if w, g := strings.Join(want, "\n"), strings.Join(got, "\n"); w != g || len(want) < 8 {
 		t.Errorf("got\n%s\nwant\n%s\nby\n%s", g, w, saved)
@@ -149,18 +149,18 @@ func TestPlayback(t *testing.T) {
 func TestPlaybackEnds(t *testing.T) {
 	base := pageServer(t).URL
 	for how, want := range map[string]bool{"close": true, "cut": false} {
-		at, url := plays(t, base, nil)
-		p := connects(t, url)
-		p.hears("agent_list")
+		at, url := openPlay(t, base, nil)
+		p := connectProgram(t, url)
+		p.readUntilType("agent_list")
 		ask(t, "POST", at+"/hang", map[string]string{"party": "C1", "how": how})
 		if _, _, err := p.c.Read(p.ctx); err == nil || (websocket.CloseStatus(err) != -1) != want {
 			t.Errorf("%s: the program sees %v", how, err)
 		}
 		ask(t, "POST", at+"/wait", map[string]string{"text": "by the harness", "dir": ""})
 		saved := string(ask(t, "GET", at+"/script", nil))
-		_, url = plays(t, base, map[string]string{"mind": "script", "script": saved})
-		again := connects(t, url)
-		again.hears("agent_list")
+		_, url = openPlay(t, base, map[string]string{"mind": "script", "script": saved})
+		again := connectProgram(t, url)
+		again.readUntilType("agent_list")
 		if _, _, err := again.c.Read(again.ctx); err == nil || (websocket.CloseStatus(err) != -1) != want {
 			t.Errorf("%s is played as %v by\n%s", how, err, saved)
 		}

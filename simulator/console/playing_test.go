@@ -197,21 +197,21 @@ func TestPlay(t *testing.T) {
 		t.Errorf("begun: %+v", s)
 	}
 	next, _ := c.listen(at+"/events", "")
-	c.awaits(next, "held", func(data []byte) bool { return string(data) == "[]" })
+	c.awaitEvent(next, "held", func(data []byte) bool { return string(data) == "[]" })
 	f.hold(Held{N: 1, Party: "C1", Type: "text", To: "message", Body: []byte(`{"type":"text","key":"secret"}`),
 		Since: time.Now(), Until: time.Now().Add(time.Minute)})
 	f.hold(Held{N: 2, Party: "C1", Body: []byte("\xff"), Since: time.Now(), Until: time.Now()})
-	c.awaits(next, "held", func(data []byte) bool { return strings.Contains(string(data), `"n":2`) })
+	c.awaitEvent(next, "held", func(data []byte) bool { return strings.Contains(string(data), `"n":2`) })
 	held := do[[]HeldMessage](c, 200, "GET", at+"/held", nil)
 	if len(held) != 2 || *held[0].Text != `{"type":"text","key":"«redacted»"}` || *held[1].Base64 != "/w==" {
 		t.Errorf("held: %+v", held)
 	}
-	c.refused(404, "POST", at+"/held/3", m{"do": "send"}, "message 3 is not held")
-	c.refused(404, "POST", at+"/held/x", m{"do": "send"}, `no message "x"`)
-	c.refused(400, "POST", at+"/held/1", m{"do": "keep"}, "send or drop")
-	c.refused(400, "POST", at+"/held/1", m{"do": "drop", "body": "x"}, "not both")
-	c.refused(400, "POST", at+"/held/1", m{"do": "send", "after": "2h"}, "not a duration up to 1h")
-	c.refused(400, "POST", at+"/held/1", m{"do": "send", "base64": "%"}, "base64")
+	c.wantRefusal(404, "POST", at+"/held/3", m{"do": "send"}, "message 3 is not held")
+	c.wantRefusal(404, "POST", at+"/held/x", m{"do": "send"}, `no message "x"`)
+	c.wantRefusal(400, "POST", at+"/held/1", m{"do": "keep"}, "send or drop")
+	c.wantRefusal(400, "POST", at+"/held/1", m{"do": "drop", "body": "x"}, "not both")
+	c.wantRefusal(400, "POST", at+"/held/1", m{"do": "send", "after": "2h"}, "not a duration up to 1h")
+	c.wantRefusal(400, "POST", at+"/held/1", m{"do": "send", "base64": "%"}, "base64")
 	held = do[[]HeldMessage](c, 200, "POST", at+"/held/1", m{"do": "send", "body": "y", "after": "5ms"})
 	if len(held) != 1 {
 		t.Errorf("left: %v", held)
@@ -221,9 +221,9 @@ func TestPlay(t *testing.T) {
 	if s.Mind != "auto" || s.Minds["text"] != "ask" {
 		t.Errorf("then: %+v", s)
 	}
-	c.refused(400, "PUT", at+"/mind", m{"mind": "x"}, `"x" is not one of auto, ask, script, mutant`)
+	c.wantRefusal(400, "PUT", at+"/mind", m{"mind": "x"}, `"x" is not one of auto, ask, script, mutant`)
 	do[Session](c, 200, "PUT", at+"/script", m{"script": "ready"})
-	c.refused(404, "PUT", at+"/mutant", m{"mutant": "none"}, "there is no mutant")
+	c.wantRefusal(404, "PUT", at+"/mutant", m{"mutant": "none"}, "there is no mutant")
 	if s = do[Session](c, 200, "PUT", at+"/mutant", m{"mutant": "faulty"}); s.Mutant != "faulty" {
 		t.Errorf("then: %+v", s)
 	}
@@ -239,8 +239,8 @@ func TestPlay(t *testing.T) {
 	if found := do[Record](c, 200, "POST", at+"/wait", m{"type": "x", "dir": "sent"}); found.N != n {
 		t.Errorf("found: %+v", found)
 	}
-	c.refused(409, "POST", at+"/raw", m{"party": "C2", "text": ""}, "the connection of C2 has ended")
-	c.refused(409, "POST", at+"/steps", m{"text": "x"}, "is a play, and this is for a test")
+	c.wantRefusal(409, "POST", at+"/raw", m{"party": "C2", "text": ""}, "the connection of C2 has ended")
+	c.wantRefusal(409, "POST", at+"/steps", m{"text": "x"}, "is a play, and this is for a test")
 	do[string](c, 200, "GET", at+"/recording", nil)
 	do[string](c, 204, "DELETE", at, nil)
 	if !f.has("close") {
@@ -255,7 +255,7 @@ func TestHeldIsCut(t *testing.T) {
 	at := "/sessions/" + do[Session](c, 201, "POST", "/sessions", m{"kind": "play"}).ID
 	next, _ := c.listen(at+"/events", "")
 	f.hold(Held{N: 1, Body: []byte(strings.Repeat("主", heldInEvent))})
-	c.awaits(next, "held", func(data []byte) bool { return strings.Contains(string(data), `"cut":`) })
+	c.awaitEvent(next, "held", func(data []byte) bool { return strings.Contains(string(data), `"cut":`) })
 	whole := do[[]HeldMessage](c, 200, "GET", at+"/held", nil)[0]
 	if whole.Cut != 0 || len(*whole.Text) != 3*heldInEvent {
 		t.Errorf("%d bytes are held, %d are cut", len(*whole.Text), whole.Cut)
@@ -298,9 +298,9 @@ func TestPlayScript(t *testing.T) {
 func TestPlayRefused(t *testing.T) {
 	c, _ := serve(t, newFake().offer)
 	for _, addr := range []string{"0.0.0.0:0", ":0", "example.org:80", "x"} {
-		c.refused(400, "POST", "/sessions", m{"kind": "play", "listen": addr}, "is not a loopback address")
+		c.wantRefusal(400, "POST", "/sessions", m{"kind": "play", "listen": addr}, "is not a loopback address")
 	}
-	c.refused(400, "POST", "/sessions", m{"kind": "play", "as": "nobody"}, `as: there is no party "nobody"`)
+	c.wantRefusal(400, "POST", "/sessions", m{"kind": "play", "as": "nobody"}, `as: there is no party "nobody"`)
 	c, _ = serve(t, newFake().offer, func(o *Options) { o.Exposed = true })
 	do[Session](c, 201, "POST", "/sessions", m{"kind": "play", "listen": "0.0.0.0:0"})
 }

@@ -14,7 +14,7 @@ func TestSaveScript(t *testing.T) {
 	c, _ := serve(t, newFake().offer)
 	s := do[Session](c, 201, "POST", "/sessions", m{"kind": "test", "protocol": "agent-select", "driver": "ws"})
 	at := "/sessions/" + s.ID
-	c.refused(409, "GET", at+"/script", nil, "nothing to answer")
+	c.wantRefusal(409, "GET", at+"/script", nil, "nothing to answer")
 	for _, text := range []string{"client A is connected", "client A has a session", `client A switches to "debugger"`,
 		`client A is switched from "general" to "debugger"`} {
 		if j := do[Judged](c, 200, "POST", at+"/steps", m{"text": text}); j.Status != "passed" {
@@ -80,5 +80,5 @@ func TestSaveScriptPlay(t *testing.T) {
 		}
 	}
 	f.t.Append(transcript.Record{Conn: "C1", Dir: out, Kind: transcript.Frame, Bytes: []byte("\xff")})
-	c.refused(409, "GET", at+"/script", nil, "not UTF-8")
+	c.wantRefusal(409, "GET", at+"/script", nil, "not UTF-8")
 }

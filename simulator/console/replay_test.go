@@ -119,12 +119,12 @@ func TestReplay(t *testing.T) {
 			}
 			next, _ := c.listen(at+"/events", "")
 			if row.broken > 0 {
-				c.awaits(next, "finding", func(data []byte) bool { return strings.Contains(string(data), `"at":3`) })
+				c.awaitEvent(next, "finding", func(data []byte) bool { return strings.Contains(string(data), `"at":3`) })
 			}
-			c.awaits(next, "state", nil)
+			c.awaitEvent(next, "state", nil)
 			do[Record](c, 200, "POST", at+"/wait", m{"party": "SessionManager"})
-			c.refused(408, "POST", at+"/wait", m{"party": "Z", "within": "1ms"}, "no such record")
-			c.refused(409, "POST", at+"/raw", m{"party": "A", "text": ""}, "no connections")
+			c.wantRefusal(408, "POST", at+"/wait", m{"party": "Z", "within": "1ms"}, "no such record")
+			c.wantRefusal(409, "POST", at+"/raw", m{"party": "A", "text": ""}, "no connections")
 			if _, err := recording.Read(strings.NewReader(do[string](c, 200, "GET", at+"/recording", nil))); err != nil {
 				t.Error(err)
 			}
@@ -153,7 +153,7 @@ func TestReplayMistakes(t *testing.T) {
 	} {
 		t.Run(row.reason, func(t *testing.T) {
 			row.body["kind"] = "replay"
-			(&client{t, c.url, c.http}).refused(400, "POST", "/sessions", row.body, row.want)
+			(&client{t, c.url, c.http}).wantRefusal(400, "POST", "/sessions", row.body, row.want)
 		})
 	}
 }
@@ -200,13 +200,13 @@ func TestRun(t *testing.T) {
 	if q := <-begun; q.Protocol != "agent-select" || q.Driver != "ws" {
 		t.Errorf("it runs with %+v", q)
 	}
-	c.awaits(next, "run", func(data []byte) bool {
+	c.awaitEvent(next, "run", func(data []byte) bool {
 		return strings.Contains(string(data), `"planned":2,"done":2,"failed":1,"last":"bad"`)
 	})
-	c.refused(409, "POST", at+"/run", nil, "running already")
+	c.wantRefusal(409, "POST", at+"/run", nil, "running already")
 	goOn <- struct{}{}
 	got := <-ran
-	c.awaits(next, "run", func(data []byte) bool { return strings.Contains(string(data), `"running":false`) })
+	c.awaitEvent(next, "run", func(data []byte) bool { return strings.Contains(string(data), `"running":false`) })
 	if got.Verdict != verdict.NonConformant || got.Clauses["failed"] != 1 || got.Clauses["passed"] != 1 ||
 		len(got.Failed) != 1 || got.Failed[0].Clause != "AS-041" || len(got.Broken) != 1 {
 		t.Fatalf("ran: %+v", got)
@@ -226,7 +226,7 @@ func TestRun(t *testing.T) {
 		<-begun
 		do[string](&client{t, c.url, c.http}, 204, "DELETE", at, nil)
 	}()
-	c.refused(409, "POST", at+"/run", nil, "has ended")
+	c.wantRefusal(409, "POST", at+"/run", nil, "has ended")
 	<-ended
 }
 

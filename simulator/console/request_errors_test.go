@@ -16,11 +16,11 @@ func TestMindOfTypes(t *testing.T) {
 	s := do[Session](c, 201, "POST", "/sessions", m{"kind": "play", "protocol": "agent-select", "as": "server"})
 	at := "/sessions/" + s.ID + "/mind"
 	asks := func(types ...string) m { return m{"mind": "ask", "types": types} }
-	similar := c.refused(400, "PUT", at, asks("agent_swtched"), `did you mean "agent_switched"?`).Similar
+	similar := c.wantRefusal(400, "PUT", at, asks("agent_swtched"), `did you mean "agent_switched"?`).Similar
 	if len(similar) == 0 || similar[0] != "agent_switched" {
 		t.Errorf("similar: %q", similar)
 	}
-	c.refused(400, "PUT", at, asks("agent_switched", "x"),
+	c.wantRefusal(400, "PUT", at, asks("agent_switched", "x"),
 		`no message of agent-select has the type "x" (types are abort, `)
 	if f.has("mind ask [agent_switched x]") {
 		t.Error("one mistyped type of two is passed over")
@@ -43,10 +43,10 @@ func TestAmbiguous(t *testing.T) {
 	at := "/sessions/" + do[Session](c, 201, "POST", "/sessions", m{"kind": "play"}).ID
 	f.hold(Held{N: 1, Body: []byte("held")})
 	told := len(f.told)
-	c.refused(400, "POST", at+"/held/1", m{"do": "send", "body": "x", "instead": []string{"y"}}, "give one of them")
-	c.refused(400, "POST", at+"/held/1", m{"do": "send", "body": "x", "base64": "eA=="}, "give one of them")
-	c.refused(400, "PUT", at+"/mutant", m{}, "mutant is missing from the body")
-	c.refused(400, "PUT", at+"/script", m{}, "script is missing from the body")
+	c.wantRefusal(400, "POST", at+"/held/1", m{"do": "send", "body": "x", "instead": []string{"y"}}, "give one of them")
+	c.wantRefusal(400, "POST", at+"/held/1", m{"do": "send", "body": "x", "base64": "eA=="}, "give one of them")
+	c.wantRefusal(400, "PUT", at+"/mutant", m{}, "mutant is missing from the body")
+	c.wantRefusal(400, "PUT", at+"/script", m{}, "script is missing from the body")
 	if len(f.told) != told {
 		t.Errorf("the player was told %q", f.told[told:])
 	}

@@ -25,11 +25,11 @@ func TestHeldWhileClientLeaves(t *testing.T) {
 			t.Parallel()
 			p := open(t, options(t, "agent-select", "server"))
 			c := dial(t, p, socket)
-			session := c.begins()
+			session := c.beginSession()
 			if err := p.SetMind(t.Context(), counterpart.Ask, "agent_switched"); err != nil {
 				t.Fatal(err)
 			}
-			c.says(`{"type":"switch_agent","agentId":"debugger","sessionId":"` + session + `"}`)
+			c.sendMessage(`{"type":"switch_agent","agentId":"debugger","sessionId":"` + session + `"}`)
 			held(t, p, 1)
 			if err := tt.leave(c); err != nil {
 				t.Errorf("the close was not answered: %v", err)

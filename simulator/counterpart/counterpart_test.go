@@ -70,8 +70,8 @@ func dial(t *testing.T, p *counterpart.Play, path string) *client {
 	return &client{t, c, ctx}
 }
 
-// hears reads messages up to one of a type.
-func (c *client) hears(typ string) map[string]any {
+// readUntilType reads messages up to one of a type.
+func (c *client) readUntilType(typ string) map[string]any {
 	c.Helper()
 	var other []byte
 	for {
@@ -87,7 +87,7 @@ func (c *client) hears(typ string) map[string]any {
 	}
 }
 
-func (c *client) says(text string) {
+func (c *client) sendMessage(text string) {
 	c.Helper()
 	if err := c.c.Write(c.ctx, websocket.MessageText, []byte(text)); err != nil {
 		c.Fatal(err)
@@ -117,11 +117,11 @@ func (c *client) agentBefore(typ string) (agent string) {
 	}
 }
 
-// begins asks for a session and returns its id.
-func (c *client) begins() string {
+// beginSession asks for a session and returns its id.
+func (c *client) beginSession() string {
 	c.Helper()
-	c.says(`{"type":"session_create","requestId":"r1"}`)
-	data, _ := c.hears("session_created")["data"].(map[string]any)
+	c.sendMessage(`{"type":"session_create","requestId":"r1"}`)
+	data, _ := c.readUntilType("session_created")["data"].(map[string]any)
 	id, _ := data["sessionId"].(string)
 	if id == "" {
 		c.Fatalf("no session: %v", data)
@@ -152,10 +152,10 @@ func held(t *testing.T, p *counterpart.Play, n int) []counterpart.Held {
 func TestAuto(t *testing.T) {
 	p := open(t, options(t, "agent-select", "server"))
 	c := dial(t, p, socket)
-	c.hears("agent_list")
-	session := c.begins()
-	c.says(`{"type":"switch_agent","agentId":"debugger","sessionId":"` + session + `"}`)
-	c.hears("agent_switched")
+	c.readUntilType("agent_list")
+	session := c.beginSession()
+	c.sendMessage(`{"type":"switch_agent","agentId":"debugger","sessionId":"` + session + `"}`)
+	c.readUntilType("agent_switched")
 	if got := p.Parties(); len(got) != 1 {
 		t.Errorf("parties: %v", got)
 	}
@@ -195,11 +195,11 @@ func TestAsk(t *testing.T) {
 			t.Parallel()
 			p := open(t, options(t, "agent-select", "server"))
 			c := dial(t, p, socket)
-			session := c.begins()
+			session := c.beginSession()
 			if err := p.SetMind(t.Context(), counterpart.Ask, "agent_switched"); err != nil {
 				t.Fatal(err)
 			}
-			c.says(`{"type":"switch_agent","agentId":"debugger","sessionId":"` + session + `"}`)
+			c.sendMessage(`{"type":"switch_agent","agentId":"debugger","sessionId":"` + session + `"}`)
 			h := held(t, p, 1)[0]
 			if h.Type != "agent_switched" || !strings.Contains(string(h.Body), "debugger") || h.Party == "" {
 				t.Errorf("held: %+v", h)
@@ -212,7 +212,7 @@ func TestAsk(t *testing.T) {
 			if err := p.Decide(h.N, counterpart.Decision{}); !errors.As(err, &gone) {
 				t.Errorf("decided twice: %v", err)
 			}
-			c.says(`{"type":"switch_agent","agentId":"nobody","sessionId":"` + session + `"}`) // errors are not held
+			c.sendMessage(`{"type":"switch_agent","agentId":"nobody","sessionId":"` + session + `"}`) // errors are not held
 			got := c.agentBefore("error")
 			if got != tt.want {
 				t.Errorf("heard of %q, want %q", got, tt.want)
@@ -227,14 +227,14 @@ func TestHoldEnds(t *testing.T) {
 	o.Mind, o.HoldFor = counterpart.Ask, 50*time.Millisecond
 	p := open(t, o)
 	c := dial(t, p, socket)
-	c.hears("agent_list")
+	c.readUntilType("agent_list")
 	if _, ok := find(p, transcript.Noted, "nobody has decided on message agent_list within 50ms: it is sent on"); !ok {
 		t.Errorf("no remark says so: %v", p.Transcript().All())
 	}
 	if err := p.SetMind(t.Context(), counterpart.Auto); err != nil {
 		t.Fatal(err)
 	}
-	c.begins()
+	c.beginSession()
 }
 
 // TestMutant checks that a mutant answers, and that the correct target can be restored.
@@ -243,7 +243,7 @@ func TestMutant(t *testing.T) {
 	if err := p.SetMutant(t.Context(), "no-such-fault"); err == nil {
 		t.Error("there is a mutant of any name")
 	}
-	dial(t, p, socket).hears("agent_list")
+	dial(t, p, socket).readUntilType("agent_list")
 	id := bundled.All.Find("agent-select").Parties()[0].Mutants()[0].ID
 	if err := p.SetMutant(t.Context(), id); err != nil {
 		t.Fatal(err)
@@ -258,18 +258,18 @@ func TestMutant(t *testing.T) {
 	if s := p.State(); s.Mind != counterpart.Auto || s.Mutant != "" {
 		t.Errorf("state: %+v", s)
 	}
-	dial(t, p, socket).hears("agent_list")
+	dial(t, p, socket).readUntilType("agent_list")
 }
 
 // TestReset checks that everything is reset: the mind and the connections.
 func TestReset(t *testing.T) {
 	p := open(t, options(t, "agent-select", "server"))
 	c := dial(t, p, socket)
-	c.hears("agent_list")
+	c.readUntilType("agent_list")
 	if err := p.SetMind(t.Context(), counterpart.Ask, "session_created"); err != nil {
 		t.Fatal(err)
 	}
-	c.says(`{"type":"session_create","requestId":"r1"}`)
+	c.sendMessage(`{"type":"session_create","requestId":"r1"}`)
 	held(t, p, 1)
 	if err := p.Reset(t.Context()); err != nil {
 		t.Fatal(err)
@@ -280,7 +280,7 @@ func TestReset(t *testing.T) {
 	if s := p.State(); len(p.Held()) > 0 || s.Mind != counterpart.Auto || len(s.Types) > 0 {
 		t.Errorf("held: %v, state: %+v", p.Held(), s)
 	}
-	dial(t, p, socket).begins()
+	dial(t, p, socket).beginSession()
 }
 
 // TestEveryParty checks that the bundled targets play every party that they offer.
@@ -374,7 +374,7 @@ func TestBetween(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c.says("one")
+	c.sendMessage("one")
 	decide("message to the server", counterpart.Decision{Instead: [][]byte{[]byte("two"), []byte("two")}})
 	decide("message", counterpart.Decision{Drop: true})
 	decide("message", counterpart.Decision{Instead: [][]byte{[]byte("three")}})

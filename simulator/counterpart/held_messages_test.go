@@ -15,7 +15,7 @@ func TestHeldAfter(t *testing.T) {
 	if h := held(t, p, 1)[0]; h.Latest != "" {
 		t.Fatalf("before any message of the program: %+v", h)
 	}
-	c.says(`{"type":"session_create","requestId":"r1"}`)
+	c.sendMessage(`{"type":"session_create","requestId":"r1"}`)
 	for {
 		h := held(t, p, 1)[0]
 		if h.Type == "session_created" {

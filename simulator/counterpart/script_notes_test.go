@@ -33,9 +33,9 @@ rules:
 	p := open(t, o)
 	c := dial(t, p, "/any")
 	for _, said := range []string{`{"type":"b","c":2}`, "xx", "[1]", `{"type":"a"}`} {
-		c.says(said)
+		c.sendMessage(said)
 	}
-	c.hears("done")
+	c.readUntilType("done")
 	var got []string
 	for _, r := range p.Transcript().All() {
 		if r.Kind == transcript.Remark {
@@ -61,7 +61,7 @@ func TestScriptCloses(t *testing.T) {
 	o := options(t, "agent-select", "server")
 	o.Start, o.Script = nil, s
 	c := dial(t, open(t, o), "/any")
-	c.says(`{"type":"a","why":"enough"}`)
+	c.sendMessage(`{"type":"a","why":"enough"}`)
 	var end websocket.CloseError
 	if _, _, err := c.c.Read(c.ctx); !errors.As(err, &end) || end.Code != 4001 || end.Reason != "enough" {
 		t.Errorf("the end is %v", err)

@@ -12,7 +12,7 @@ import (
 
 // BenchmarkSocket measures an echo through the gate, and without it.
 func BenchmarkSocket(b *testing.B) {
-	up := httptest.NewServer(http.HandlerFunc(echoes))
+	up := httptest.NewServer(http.HandlerFunc(echoMessages))
 	defer up.Close()
 	for name, handle := range map[string]gate.Handler{"direct": nil, "gate": nil, "gate with a handler": pass} {
 		b.Run(name, func(b *testing.B) {

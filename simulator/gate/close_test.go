@@ -52,10 +52,10 @@ func TestHandlerHearsOfEnds(t *testing.T) {
 	}
 	t.Run("a stream", func(t *testing.T) {
 		g, accept := between(t, listen)
-		c := knock(t, g)
+		c := connectPeer(t, g)
 		c.send(asksStream)
 		up := accept()
-		up.head()
+		up.readHead()
 		up.send(isStream + "0\r\n\r\n")
 		if got := <-ends; got != "C1 by the server: 0 " {
 			t.Errorf("heard %q", got)
@@ -69,7 +69,7 @@ func TestHandlerHearsOfEnds(t *testing.T) {
 // TestCloseWithStatus: a connection is closed with a status by Send, and instead of a message.
 func TestCloseWithStatus(t *testing.T) {
 	bye := gate.Message{Kind: transcript.Closed, Status: 4005, Body: []byte("because")}
-	g := open(t, serve(t, echoes), func(o *gate.Options) {
+	g := openGate(t, serve(t, echoMessages), func(o *gate.Options) {
 		o.Handle = func(_ context.Context, m gate.Message) gate.Decision {
 			if string(m.Body) == "provoke" {
 				return gate.Decision{With: []gate.Message{{Body: []byte("last")}, bye}}
@@ -78,26 +78,26 @@ func TestCloseWithStatus(t *testing.T) {
 		}
 	})
 	for name, end := range map[string]func(c *websocket.Conn) error{
-		"Send":     func(*websocket.Conn) error { return g.Send(bounded(t), "A", gate.Client, bye) },
-		"Decision": func(c *websocket.Conn) error { say(t, c, "provoke"); return nil },
+		"Send":     func(*websocket.Conn) error { return g.Send(boundedContext(t), "A", gate.Client, bye) },
+		"Decision": func(c *websocket.Conn) error { sendText(t, c, "provoke"); return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := dial(t, g.URL(), nil)
 			on := g.Connections()
 			if name == "Send" {
-				end = func(*websocket.Conn) error { return g.Send(bounded(t), on[0].Name, gate.Client, bye) }
+				end = func(*websocket.Conn) error { return g.Send(boundedContext(t), on[0].Name, gate.Client, bye) }
 			}
 			if err := end(c); err != nil {
 				t.Fatal(err)
 			}
-			_, said, err := c.Read(bounded(t))
+			_, said, err := c.Read(boundedContext(t))
 			if err == nil && string(said) == "last" { // its echo may come before the end
-				_, _, err = c.Read(bounded(t))
+				_, _, err = c.Read(boundedContext(t))
 			}
 			if websocket.CloseStatus(err) != 4005 || !strings.Contains(err.Error(), "because") {
 				t.Errorf("ended with %v", err)
 			}
-			g.await("the end", func(r transcript.Record) bool {
+			g.awaitRecord("the end", func(r transcript.Record) bool {
 				return r.Kind == transcript.Closed && r.Conn == on[0].Name && r.Label == "closed by the harness"
 			})
 		})
@@ -108,7 +108,7 @@ func TestCloseWithStatus(t *testing.T) {
 func TestSendBeforeOpen(t *testing.T) {
 	sent := make(chan error, 1)
 	var g *stand
-	g = open(t, nil, func(o *gate.Options) {
+	g = openGate(t, nil, func(o *gate.Options) {
 		o.Handle = func(ctx context.Context, m gate.Message) gate.Decision {
 			go func() {
 				sent <- g.Send(context.WithoutCancel(ctx), m.Conn, gate.Client, gate.Message{Body: []byte("welcome")})
@@ -119,16 +119,16 @@ func TestSendBeforeOpen(t *testing.T) {
 			return gate.Decision{Reply: &gate.Message{}}
 		}
 	})
-	c := knock(t, g)
+	c := connectPeer(t, g)
 	c.send(asksStream)
-	c.head()
+	c.readHead()
 	c.chunks("data: welcome\n\n")
 	if err := <-sent; err != nil {
 		t.Error(err)
 	}
-	refused := knock(t, g)
+	refused := connectPeer(t, g)
 	refused.send(strings.Replace(asksStream, "/s", "/refused", 1))
-	if head := refused.head(); !strings.HasPrefix(head, "HTTP/1.1 403 ") {
+	if head := refused.readHead(); !strings.HasPrefix(head, "HTTP/1.1 403 ") {
 		t.Errorf("got %q", head)
 	}
 	if err := <-sent; err == nil {
@@ -139,7 +139,7 @@ func TestSendBeforeOpen(t *testing.T) {
 // TestClientLeavesBeforeOpen: a stream without an upstream ends as well.
 func TestClientLeavesBeforeOpen(t *testing.T) {
 	arrived, release := make(chan struct{}), make(chan struct{})
-	g := open(t, nil, func(o *gate.Options) {
+	g := openGate(t, nil, func(o *gate.Options) {
 		o.Handle = func(_ context.Context, m gate.Message) gate.Decision {
 			if m.Kind == transcript.Open {
 				close(arrived)
@@ -148,12 +148,12 @@ func TestClientLeavesBeforeOpen(t *testing.T) {
 			return gate.Decision{Reply: &gate.Message{}}
 		}
 	})
-	c := knock(t, g)
+	c := connectPeer(t, g)
 	c.send(asksStream)
 	<-arrived
 	_ = c.Conn.(*net.TCPConn).CloseWrite()
 	close(release)
-	g.await("the end", closedRecord)
+	g.awaitRecord("the end", closedRecord)
 	if _, err := io.ReadAll(c.in); err != nil {
 		t.Error(err)
 	}
@@ -163,18 +163,18 @@ func TestClientLeavesBeforeOpen(t *testing.T) {
 // connection.
 func TestEndStream(t *testing.T) {
 	g, accept := between(t, nil)
-	c := knock(t, g)
+	c := connectPeer(t, g)
 	for _, name := range []string{"C1", "C2"} {
 		c.send(asksStream)
 		up := accept()
-		up.head()
+		up.readHead()
 		up.send(isStream + chunk("data: 1\n\n"))
-		c.gets(isStream + chunk("data: 1\n\n"))
+		c.readExactly(isStream + chunk("data: 1\n\n"))
 		if err := g.End(name, driver.Graceful); err != nil {
 			t.Fatal(err)
 		}
-		c.gets("0\r\n\r\n")
-		if rest := up.rest(); rest != "" {
+		c.readExactly("0\r\n\r\n")
+		if rest := up.readRest(); rest != "" {
 			t.Errorf("the upstream got %q", rest)
 		}
 	}

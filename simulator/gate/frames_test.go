@@ -46,14 +46,14 @@ func frame(first byte, payload, key string) string {
 func socketBetween(t *testing.T, change func(*gate.Options)) (g *stand, c, up *peer) {
 	t.Helper()
 	g, accept := between(t, change)
-	c = knock(t, g)
+	c = connectPeer(t, g)
 	c.send(upgrade)
 	up = accept()
 	host := up.LocalAddr().String()
-	up.gets("GET /base/w HTTP/1.1\r\nHost: " + host + strings.TrimPrefix(strings.Replace(upgrade,
+	up.readExactly("GET /base/w HTTP/1.1\r\nHost: " + host + strings.TrimPrefix(strings.Replace(upgrade,
 		"Sec-WebSocket-Extensions: permessage-deflate\r\n", "", 1), "GET /w HTTP/1.1\r\nHost: x"))
 	up.send(upgraded)
-	c.gets(upgraded)
+	c.readExactly(upgraded)
 	return g, c, up
 }
 
@@ -83,18 +83,18 @@ func TestFrameBytes(t *testing.T) {
 		g, c, up := socketBetween(t, change)
 		for _, f := range framesOf(key) {
 			c.send(f)
-			up.gets(f)
+			up.readExactly(f)
 		}
 		for _, f := range framesOf("") {
 			up.send(f)
-			c.gets(f)
+			c.readExactly(f)
 		}
 		_ = up.Close()
-		if rest := c.rest(); rest != "" {
+		if rest := c.readRest(); rest != "" {
 			t.Errorf("after the end %q", rest)
 		}
 		_ = c.Close()
-		r := g.await("the end", func(r transcript.Record) bool { return r.Kind == transcript.Closed })
+		r := g.awaitRecord("the end", func(r transcript.Record) bool { return r.Kind == transcript.Closed })
 		if r.Status != 4001 || r.Label != `the client closed the connection: "enough"` {
 			t.Errorf("recorded %+v", r)
 		}
@@ -127,9 +127,9 @@ func TestLongMessages(t *testing.T) {
 			frame(0x81, "short again", key),
 		} {
 			c.send(f)
-			up.gets(f)
+			up.readExactly(f)
 		}
-		g.await("the last message", func(r transcript.Record) bool { return string(r.Bytes) == "short again" })
+		g.awaitRecord("the last message", func(r transcript.Record) bool { return string(r.Bytes) == "short again" })
 		var sizes []int
 		for _, r := range g.log.All() {
 			if r.Kind == transcript.Frame {
@@ -149,14 +149,14 @@ func TestCutOffFrames(t *testing.T) {
 			g, c, up := socketBetween(t, change)
 			c.send(f)
 			_ = c.Conn.(*net.TCPConn).CloseWrite()
-			if rest := up.rest(); rest != f {
+			if rest := up.readRest(); rest != f {
 				t.Errorf("the upstream got %q of %q", rest, f)
 			}
 			_ = up.Close()
-			g.await("a fault", func(r transcript.Record) bool {
+			g.awaitRecord("a fault", func(r transcript.Record) bool {
 				return strings.HasPrefix(r.Label, "WebSocket data that cannot be read: the stream ended")
 			})
-			g.await("the end", func(r transcript.Record) bool {
+			g.awaitRecord("the end", func(r transcript.Record) bool {
 				return r.Kind == transcript.Closed && strings.HasPrefix(r.Label, "the connection broke off: ")
 			})
 		}
@@ -177,7 +177,7 @@ func TestResetPasses(t *testing.T) {
 			if _, err := other.in.ReadByte(); err == nil || !strings.Contains(err.Error(), "reset") {
 				t.Errorf("the other side saw %v", err)
 			}
-			g.await("the end", func(r transcript.Record) bool { return r.Kind == transcript.Closed })
+			g.awaitRecord("the end", func(r transcript.Record) bool { return r.Kind == transcript.Closed })
 		})
 	}
 }
@@ -187,7 +187,7 @@ func TestEnd(t *testing.T) {
 	g, c, up := socketBetween(t, nil)
 	ended := make(chan error, 1)
 	go func() { ended <- g.End("C1", driver.Graceful) }()
-	c.gets(frame(0x88, "\x03\xe8", ""))
+	c.readExactly(frame(0x88, "\x03\xe8", ""))
 	if h := make([]byte, 8); true {
 		if _, err := up.in.Read(h); err != nil || h[0] != 0x88 || h[1] != 0x82 {
 			t.Errorf("the upstream got %x, %v", h, err)
@@ -198,11 +198,11 @@ func TestEnd(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	r := g.await("the end", func(r transcript.Record) bool { return r.Kind == transcript.Closed })
+	r := g.awaitRecord("the end", func(r transcript.Record) bool { return r.Kind == transcript.Closed })
 	if r.Label != "closed by the harness" {
 		t.Errorf("recorded %+v", r)
 	}
-	if rest := c.rest() + up.rest(); rest != "" {
+	if rest := c.readRest() + up.readRest(); rest != "" {
 		t.Errorf("after the end %q", rest)
 	}
 }
@@ -215,7 +215,7 @@ func TestEndOfThoseWhoDoNotAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 		if how == driver.Graceful {
-			c.gets(frame(0x88, "\x03\xe8", ""))
+			c.readExactly(frame(0x88, "\x03\xe8", ""))
 		}
 		if _, err := c.in.ReadByte(); err == nil || !strings.Contains(err.Error(), "reset") {
 			t.Errorf("the client saw %v", err)

@@ -30,8 +30,8 @@ func TestHeld(t *testing.T) {
 	c.send(frame(0x81, "hold me", key) + frame(0x89, "later", key))
 	<-arrived
 	up.send(frame(0x81, "the other direction", ""))
-	c.gets(frame(0x81, "the other direction", ""))
-	if err := g.Send(bounded(t), "C1", gate.Server, gate.Message{Body: []byte("overtakes")}); err != nil {
+	c.readExactly(frame(0x81, "the other direction", ""))
+	if err := g.Send(boundedContext(t), "C1", gate.Server, gate.Message{Body: []byte("overtakes")}); err != nil {
 		t.Fatal(err)
 	}
 	b := make([]byte, 6+len("overtakes"))
@@ -39,7 +39,7 @@ func TestHeld(t *testing.T) {
 		t.Errorf("got %x, %v", b, err)
 	}
 	close(release)
-	up.gets(frame(0x81, "hold me", key) + frame(0x89, "later", key))
+	up.readExactly(frame(0x81, "hold me", key) + frame(0x89, "later", key))
 }
 
 // TestResetEndsEverything: Reset ends connections in each state, and Handlers that hold messages. The gate keeps
@@ -67,14 +67,14 @@ func TestResetEndsEverything(t *testing.T) {
 			for _, text := range []string{"", "GET / HT", "GET /hold HTTP/1.1\r\nHost: x\r\n\r\n",
 				"GET /drop HTTP/1.1\r\nHost: x\r\n\r\n",
 				"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf", asksStream} {
-				p := knock(t, g)
+				p := connectPeer(t, g)
 				p.send(text)
 				idle = append(idle, p)
 			}
 			held.Wait()
-			g.await("the dropped request", func(r transcript.Record) bool { return r.Label == "GET /drop" })
+			g.awaitRecord("the dropped request", func(r transcript.Record) bool { return r.Label == "GET /drop" })
 			// connections are accepted in order, and Reset does not end those accepted later
-			g.await("the last one", func(r transcript.Record) bool { return strings.HasPrefix(r.Label, "GET /s") })
+			g.awaitRecord("the last one", func(r transcript.Record) bool { return strings.HasPrefix(r.Label, "GET /s") })
 			end(g)
 			n := g.log.Len()
 			for _, p := range append(idle, c) {
@@ -96,13 +96,13 @@ func TestResetEndsEverything(t *testing.T) {
 
 // TestAfterReset: new connections are served.
 func TestAfterReset(t *testing.T) {
-	g := open(t, serve(t, echoes), nil)
+	g := openGate(t, serve(t, echoMessages), nil)
 	for range 3 {
 		c := dial(t, g.URL(), nil)
-		say(t, c, "one")
-		hears(t, c, "one")
+		sendText(t, c, "one")
+		wantText(t, c, "one")
 		g.Reset()
-		if _, _, err := c.Read(bounded(t)); err == nil {
+		if _, _, err := c.Read(boundedContext(t)); err == nil {
 			t.Error("the connection is still open")
 		}
 	}
@@ -123,19 +123,19 @@ func TestSlowSides(t *testing.T) {
 				}
 			}
 		default:
-			echoes(w, r)
+			echoMessages(w, r)
 		}
 	})
-	g := open(t, up, func(o *gate.Options) { o.Handle = pass })
+	g := openGate(t, up, func(o *gate.Options) { o.Handle = pass })
 	for range 4 {
-		p := knock(t, g)
+		p := connectPeer(t, g)
 		p.send("GET /big HTTP/1.1\r\nHost: x\r\n\r\n")
-		q := knock(t, g)
+		q := connectPeer(t, g)
 		q.send("GET /stream HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n")
 	}
 	c := dial(t, g.URL()+"/echo", nil)
-	say(t, c, "quick")
-	hears(t, c, "quick")
+	sendText(t, c, "quick")
+	wantText(t, c, "quick")
 	g.Reset()
 }
 
@@ -161,27 +161,27 @@ func TestSendToSlowSide(t *testing.T) {
 
 // TestTooManyConnections: connections beyond the limit are refused, and served again when there is room.
 func TestTooManyConnections(t *testing.T) {
-	g := open(t, serve(t, func(http.ResponseWriter, *http.Request) {}), nil)
+	g := openGate(t, serve(t, func(http.ResponseWriter, *http.Request) {}), nil)
 	var all []*peer
 	for range gate.MaxLinks {
-		p := knock(t, g)
+		p := connectPeer(t, g)
 		p.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-		p.head()
+		p.readHead()
 		all = append(all, p)
 	}
-	more := knock(t, g)
+	more := connectPeer(t, g)
 	more.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-	if got := more.rest(); !strings.HasPrefix(got, "HTTP/1.1 503 ") || !strings.Contains(got, "too many connections") {
+	if got := more.readRest(); !strings.HasPrefix(got, "HTTP/1.1 503 ") || !strings.Contains(got, "too many connections") {
 		t.Errorf("one more got %q", got)
 	}
 	for _, p := range all {
 		_ = p.Close()
 	}
-	ctx := bounded(t)
+	ctx := boundedContext(t)
 	for ctx.Err() == nil {
-		p := knock(t, g)
+		p := connectPeer(t, g)
 		p.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-		if strings.HasPrefix(p.head(), "HTTP/1.1 200 ") {
+		if strings.HasPrefix(p.readHead(), "HTTP/1.1 200 ") {
 			return
 		}
 	}
@@ -204,14 +204,14 @@ func TestTooMuchHeld(t *testing.T) {
 		}
 	})
 	c.send(frame(0x82, strings.Repeat("x", 900<<10), key))
-	g.await("the first message", func(r transcript.Record) bool { return r.Kind == transcript.Frame })
-	second := knock(t, g)
+	g.awaitRecord("the first message", func(r transcript.Record) bool { return r.Kind == transcript.Frame })
+	second := connectPeer(t, g)
 	second.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 300000\r\n\r\n")
 	_, _ = io.WriteString(second, strings.Repeat("x", 300_000))
 	if b, err := io.ReadAll(second.in); len(b) > 0 {
 		t.Errorf("it was answered: %q, %v", b, err)
 	}
-	g.await("the failure", func(r transcript.Record) bool {
+	g.awaitRecord("the failure", func(r transcript.Record) bool {
 		return r.Kind == transcript.Failure && strings.Contains(r.Label, "are held at once")
 	})
 	close(release)

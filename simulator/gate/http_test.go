@@ -17,12 +17,12 @@ import (
 func TestHTTPBytes(t *testing.T) {
 	both(t, func(t *testing.T, change func(*gate.Options)) {
 		g, accept := between(t, change)
-		c := knock(t, g)
+		c := connectPeer(t, g)
 		c.send("POST /x?q=%20 HTTP/1.1\r\nhOsT: a.example\r\nX-odd:  two  \r\norigin: null\r\nAccept-Encoding: gzip\r\n" +
 			"transfer-encoding: chunked\r\nX-Odd: 1\n\r\n3;a=b\r\nabc\r\n02\r\nde\r\n0\r\nT: 1\r\n\r\n")
 		up := accept()
 		host := strings.TrimPrefix(up.LocalAddr().String(), "http://")
-		up.gets("POST /base/x?q=%20 HTTP/1.1\r\nHost: " + host + "\r\nX-odd:  two  \r\norigin: null\r\n" +
+		up.readExactly("POST /base/x?q=%20 HTTP/1.1\r\nHost: " + host + "\r\nX-odd:  two  \r\norigin: null\r\n" +
 			"transfer-encoding: chunked\r\nX-Odd: 1\n\r\n3;a=b\r\nabc\r\n02\r\nde\r\n0\r\nT: 1\r\n\r\n")
 		for _, answer := range []string{
 			"HTTP/1.1 103 Early Hints\r\nlink: <a>\r\n\r\n" +
@@ -36,21 +36,24 @@ func TestHTTPBytes(t *testing.T) {
 			if last {
 				_ = up.Close()
 			}
-			c.gets(answer)
+			c.readExactly(answer)
 			if last {
-				if rest := c.rest(); rest != "" {
+				if rest := c.readRest(); rest != "" {
 					t.Errorf("after the end %q", rest)
 				}
 				break
 			}
 			c.send("GET /y HTTP/1.1\r\nHost: b\r\n\r\n")
-			up.gets("GET /base/y HTTP/1.1\r\nHost: " + host + "\r\n\r\n")
+			up.readExactly("GET /base/y HTTP/1.1\r\nHost: " + host + "\r\n\r\n")
 		}
-		r := g.await("the request", func(r transcript.Record) bool { return r.Kind == transcript.Request })
+		r := g.awaitRecord("the request", func(r transcript.Record) bool { return r.Kind == transcript.Request })
 		if string(r.Bytes) != "abcde" || r.Label != "POST /x?q=%20" || r.Dir != transcript.Received {
 			t.Errorf("recorded %+v", r)
 		}
-		a := g.await("the answer", func(r transcript.Record) bool { return r.Kind == transcript.Response && r.Reply == 1 })
+		a := g.awaitRecord("the answer", func(r transcript.Record) bool {
+			return r.Kind == transcript.Response &&
+				r.Reply == 1
+		})
 		if string(a.Bytes) != "hello" || a.Status != 200 || a.Dir != transcript.Sent {
 			t.Errorf("recorded %+v", a)
 		}
@@ -63,7 +66,7 @@ func TestHTTPDecisions(t *testing.T) {
 		w.Header().Set("X-Seen", r.Header.Get("X-Added"))
 		_, _ = io.WriteString(w, r.Method+" "+r.URL.Path+" "+string(b))
 	})
-	g := open(t, up, func(o *gate.Options) {
+	g := openGate(t, up, func(o *gate.Options) {
 		o.Header = http.Header{"X-Added": {"by the gate"}}
 		o.Handle = func(_ context.Context, m gate.Message) gate.Decision {
 			switch {
@@ -103,21 +106,21 @@ func TestHTTPDecisions(t *testing.T) {
 
 // TestDroppedRequest: its client gets no answer, and others are served.
 func TestDroppedRequest(t *testing.T) {
-	g := open(t, serve(t, func(http.ResponseWriter, *http.Request) {}), func(o *gate.Options) {
+	g := openGate(t, serve(t, func(http.ResponseWriter, *http.Request) {}), func(o *gate.Options) {
 		o.Handle = func(_ context.Context, m gate.Message) gate.Decision {
 			return gate.Decision{Drop: m.Path == "/lost"}
 		}
 	})
-	lost := knock(t, g)
+	lost := connectPeer(t, g)
 	lost.send("GET /lost HTTP/1.1\r\nHost: x\r\n\r\n")
-	g.await("the request", func(r transcript.Record) bool { return r.Label == "GET /lost" })
-	other := knock(t, g)
+	g.awaitRecord("the request", func(r transcript.Record) bool { return r.Label == "GET /lost" })
+	other := connectPeer(t, g)
 	other.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-	if all := other.rest(); !strings.HasPrefix(all, "HTTP/1.1 200 OK\r\n") {
+	if all := other.readRest(); !strings.HasPrefix(all, "HTTP/1.1 200 OK\r\n") {
 		t.Errorf("another client got %q", all)
 	}
 	_ = lost.Conn.(*net.TCPConn).CloseWrite()
-	if all := lost.rest(); all != "" {
+	if all := lost.readRest(); all != "" {
 		t.Errorf("the dropped request was answered: %q", all)
 	}
 }
@@ -136,15 +139,15 @@ func TestUnreachable(t *testing.T) {
 			"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" +
 				"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"} {
 			t.Run(name, func(t *testing.T) {
-				g := open(t, nil, func(o *gate.Options) { o.Upstream = func() string { return row.url } })
-				c := knock(t, g)
+				g := openGate(t, nil, func(o *gate.Options) { o.Upstream = func() string { return row.url } })
+				c := connectPeer(t, g)
 				c.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" + head + "\r\n")
-				all := c.rest()
+				all := c.readRest()
 				if !strings.HasPrefix(all, "HTTP/1.1 502 Bad Gateway\r\n") || !strings.Contains(all, row.want) ||
 					strings.Count(strings.TrimSpace(all[strings.Index(all, "\r\n\r\n"):]), "\n") > 0 {
 					t.Errorf("answer %q", all)
 				}
-				g.await("the failure", func(r transcript.Record) bool {
+				g.awaitRecord("the failure", func(r transcript.Record) bool {
 					return r.Kind == transcript.Failure && strings.HasPrefix(r.Label, row.want) && r.Reply > 0
 				})
 			})
@@ -160,14 +163,14 @@ func TestBadRequests(t *testing.T) {
 		"cut off":   {"GET / HT", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := open(t, nil, nil)
-			c := knock(t, g)
+			g := openGate(t, nil, nil)
+			c := connectPeer(t, g)
 			c.send(row.send)
 			_ = c.Conn.(*net.TCPConn).CloseWrite()
-			if all := c.rest(); !strings.HasPrefix(all, row.want) || row.want == "" && all != "" {
+			if all := c.readRest(); !strings.HasPrefix(all, row.want) || row.want == "" && all != "" {
 				t.Errorf("answer %.80q", all)
 			}
-			g.await("a failure", func(r transcript.Record) bool { return r.Kind == transcript.Failure && r.Label != "" })
+			g.awaitRecord("a failure", func(r transcript.Record) bool { return r.Kind == transcript.Failure && r.Label != "" })
 		})
 	}
 }
@@ -179,7 +182,7 @@ func TestLongBodies(t *testing.T) {
 			b, _ := io.ReadAll(r.Body)
 			_, _ = w.Write(b)
 		})
-		g := open(t, up, func(o *gate.Options) {
+		g := openGate(t, up, func(o *gate.Options) {
 			change(o)
 			o.MaxMessage = 1000
 		})
@@ -199,17 +202,17 @@ func TestLongBodies(t *testing.T) {
 // TestExpectContinue: the gate itself requests the body.
 func TestExpectContinue(t *testing.T) {
 	g, accept := between(t, nil)
-	c := knock(t, g)
+	c := connectPeer(t, g)
 	c.send("PUT / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
-	c.gets("HTTP/1.1 100 Continue\r\n\r\n")
+	c.readExactly("HTTP/1.1 100 Continue\r\n\r\n")
 	c.send("ok")
 	up := accept()
-	if h := up.head(); strings.Contains(h, "Expect") {
+	if h := up.readHead(); strings.Contains(h, "Expect") {
 		t.Errorf("head %q", h)
 	}
-	up.gets("ok")
+	up.readExactly("ok")
 	up.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-	c.gets("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+	c.readExactly("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
 }
 
 // TestCutOffAnswers: the client sees the same end.
@@ -217,13 +220,13 @@ func TestCutOffAnswers(t *testing.T) {
 	both(t, func(t *testing.T, change func(*gate.Options)) {
 		for _, answer := range []string{"", "HTTP/1.1 2", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"} {
 			g, accept := between(t, change)
-			c := knock(t, g)
+			c := connectPeer(t, g)
 			c.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
 			up := accept()
-			up.head()
+			up.readHead()
 			up.send(answer)
 			_ = up.Close()
-			if all := c.rest(); all != answer {
+			if all := c.readRest(); all != answer {
 				t.Errorf("the client got %q of %q", all, answer)
 			}
 		}
@@ -233,19 +236,19 @@ func TestCutOffAnswers(t *testing.T) {
 // TestUpstreamComesBack: a connection that the upstream has closed meanwhile is dialled again.
 func TestUpstreamComesBack(t *testing.T) {
 	g, accept := between(t, nil)
-	c := knock(t, g)
+	c := connectPeer(t, g)
 	c.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
 	up := accept()
-	up.head()
+	up.readHead()
 	up.send("HTTP/1.1 204 No Content\r\n\r\n")
-	c.gets("HTTP/1.1 204 No Content\r\n\r\n")
+	c.readExactly("HTTP/1.1 204 No Content\r\n\r\n")
 	_ = up.Conn.(*net.TCPConn).CloseWrite()
-	if rest := up.rest(); rest != "" {
+	if rest := up.readRest(); rest != "" {
 		t.Errorf("the upstream got %q", rest)
 	}
 	c.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
 	up = accept()
-	up.head()
+	up.readHead()
 	up.send("HTTP/1.1 205 Again\r\nContent-Length: 0\r\n\r\n")
-	c.gets("HTTP/1.1 205 Again\r\nContent-Length: 0\r\n\r\n")
+	c.readExactly("HTTP/1.1 205 Again\r\nContent-Length: 0\r\n\r\n")
 }

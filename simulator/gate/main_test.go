@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // within bounds each wait of a test; only a failing test uses it up.
 const within = 20 * time.Second
 
-func bounded(t *testing.T) context.Context {
+func boundedContext(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	t.Cleanup(cancel)
@@ -32,8 +32,8 @@ type stand struct {
 	log *transcript.Transcript
 }
 
-// open starts a gate; up may be nil: no upstream.
-func open(t *testing.T, up *httptest.Server, change func(o *gate.Options)) *stand {
+// openGate starts a gate; up may be nil: no upstream.
+func openGate(t *testing.T, up *httptest.Server, change func(o *gate.Options)) *stand {
 	t.Helper()
 	log := transcript.New(nil)
 	o := gate.Options{Sink: log.Append}
@@ -64,10 +64,10 @@ func serve(t *testing.T, h http.HandlerFunc) *httptest.Server {
 	return s
 }
 
-// await waits for a record.
-func (s *stand) await(what string, is func(r transcript.Record) bool) transcript.Record {
+// awaitRecord waits for a record.
+func (s *stand) awaitRecord(what string, is func(r transcript.Record) bool) transcript.Record {
 	s.t.Helper()
-	r, err := s.log.Await(bounded(s.t), 0, func(r *transcript.Record) bool { return is(*r) })
+	r, err := s.log.Await(boundedContext(s.t), 0, func(r *transcript.Record) bool { return is(*r) })
 	if err != nil {
 		for _, r := range s.log.All() {
 			s.t.Log(r.Line(160))

@@ -45,8 +45,8 @@ func rawUpstream(t *testing.T) (url string, accept func() *peer) {
 	}
 }
 
-// knock connects to a gate.
-func knock(t *testing.T, g *stand) *peer {
+// connectPeer connects to a gate.
+func connectPeer(t *testing.T, g *stand) *peer {
 	t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(g.URL(), "http://"))
 	if err != nil {
@@ -62,8 +62,8 @@ func (p *peer) send(text string) {
 	}
 }
 
-// head reads a head.
-func (p *peer) head() string {
+// readHead reads a head.
+func (p *peer) readHead() string {
 	p.t.Helper()
 	b, err := rawhttp.ReadHead(p.in, 64<<10)
 	if err != nil {
@@ -72,8 +72,8 @@ func (p *peer) head() string {
 	return string(b)
 }
 
-// gets reads exactly the expected bytes.
-func (p *peer) gets(want string) {
+// readExactly reads exactly the expected bytes.
+func (p *peer) readExactly(want string) {
 	p.t.Helper()
 	b := make([]byte, len(want))
 	n, err := io.ReadFull(p.in, b)
@@ -82,8 +82,8 @@ func (p *peer) gets(want string) {
 	}
 }
 
-// rest reads to the end of the connection.
-func (p *peer) rest() string {
+// readRest reads to the end of the connection.
+func (p *peer) readRest() string {
 	p.t.Helper()
 	b, err := io.ReadAll(p.in)
 	if err != nil {
@@ -127,7 +127,7 @@ func both(t *testing.T, test func(t *testing.T, change func(*gate.Options))) {
 // between opens a gate in front of a raw upstream.
 func between(t *testing.T, change func(*gate.Options)) (*stand, func() *peer) {
 	url, accept := rawUpstream(t)
-	return open(t, nil, func(o *gate.Options) {
+	return openGate(t, nil, func(o *gate.Options) {
 		o.Upstream = func() string { return url + "/base" }
 		if change != nil {
 			change(o)

@@ -46,7 +46,7 @@ func TestRecordsOfServers(t *testing.T) {
 	up := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/ws":
-			echoes(w, r)
+			echoMessages(w, r)
 		case "/stream":
 			w.Header().Set("Content-Type", "text/event-stream")
 			_, _ = io.WriteString(w, ": hello\nretry: 5\nevent: a\nid: 1\ndata: one\n\ndata: cut")
@@ -61,24 +61,24 @@ func TestRecordsOfServers(t *testing.T) {
 					continue
 				}
 				t.Run(d.Name()+path, func(t *testing.T) {
-					g := open(t, up, func(o *gate.Options) {
+					g := openGate(t, up, func(o *gate.Options) {
 						o.Program, o.Handle = gate.Server, handle
 						o.Party = func(*http.Request, int) string { return "A" }
 					})
 					own := transcript.New(nil)
 					defer d.(io.Closer).Close()
-					c, err := d.Open(bounded(t), driver.OpenOptions{Party: "A", URL: g.URL() + path}, own.Append)
+					c, err := d.Open(boundedContext(t), driver.OpenOptions{Party: "A", URL: g.URL() + path}, own.Append)
 					if err == nil {
 						if path == "/ws" {
 							for _, text := range []string{"one", "bye"} {
 								_, _ = c.Send(t.Context(), driver.Message{Body: []byte(text)})
 							}
 						}
-						_, _ = own.Await(bounded(t), 0, func(r *transcript.Record) bool { return closedRecord(*r) })
-						g.await("the end", closedRecord)
+						_, _ = own.Await(boundedContext(t), 0, func(r *transcript.Record) bool { return closedRecord(*r) })
+						g.awaitRecord("the end", closedRecord)
 						_ = c.Close(driver.Graceful)
 					} else {
-						g.await("the refusal", func(r transcript.Record) bool { return r.Kind == transcript.Response })
+						g.awaitRecord("the refusal", func(r transcript.Record) bool { return r.Kind == transcript.Response })
 					}
 					g.Close()
 					// the echo may come before or after the client's next message
@@ -103,7 +103,7 @@ func TestRecordsShowWhatTheProgramGets(t *testing.T) {
 		gate.Server: {"sent one", "received one", "sent bye"},
 	} {
 		t.Run(program.String(), func(t *testing.T) {
-			g := open(t, serve(t, echoes), func(o *gate.Options) {
+			g := openGate(t, serve(t, echoMessages), func(o *gate.Options) {
 				o.Program = program
 				o.Handle = func(_ context.Context, m gate.Message) gate.Decision {
 					if m.From == gate.Server && m.Kind == transcript.Frame {
@@ -113,11 +113,11 @@ func TestRecordsShowWhatTheProgramGets(t *testing.T) {
 				}
 			})
 			c := dial(t, g.URL(), nil)
-			say(t, c, "one")
-			hears(t, c, "changed")
-			say(t, c, "bye")
-			_, _, _ = c.Read(bounded(t))
-			g.await("the end", closedRecord)
+			sendText(t, c, "one")
+			wantText(t, c, "changed")
+			sendText(t, c, "bye")
+			_, _, _ = c.Read(boundedContext(t))
+			g.awaitRecord("the end", closedRecord)
 			var got []string
 			for _, r := range g.log.All() {
 				if r.Kind == transcript.Frame {
@@ -135,14 +135,14 @@ func TestRecordsShowWhatTheProgramGets(t *testing.T) {
 func TestTLS(t *testing.T) {
 	up := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/ws" {
-			echoes(w, r)
+			echoMessages(w, r)
 			return
 		}
 		_, _ = io.WriteString(w, r.Proto)
 	}))
 	defer up.Close()
 	trust := up.Client().Transport.(*http.Transport).TLSClientConfig
-	g := open(t, up, func(o *gate.Options) {
+	g := openGate(t, up, func(o *gate.Options) {
 		o.TLS = up.TLS
 		o.UpstreamTLS = trust
 	})
@@ -158,12 +158,12 @@ func TestTLS(t *testing.T) {
 		t.Errorf("got %q", b)
 	}
 	c := dialWith(t, g.URL()+"/ws", client)
-	say(t, c, "one")
-	hears(t, c, "one")
+	sendText(t, c, "one")
+	wantText(t, c, "one")
 	if err := g.End("C1", driver.Reset); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := c.Read(bounded(t)); err == nil {
+	if _, _, err := c.Read(boundedContext(t)); err == nil {
 		t.Error("the connection is still open")
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"parley/transport/transcript"
 )
 
-// echoes sends each message back.
-func echoes(w http.ResponseWriter, r *http.Request) {
+// echoMessages sends each message back.
+func echoMessages(w http.ResponseWriter, r *http.Request) {
 	c, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{"b", "a"}, InsecureSkipVerify: true})
 	if err != nil {
 		return
@@ -37,7 +37,7 @@ func echoes(w http.ResponseWriter, r *http.Request) {
 
 func dial(t *testing.T, url string, o *websocket.DialOptions) *websocket.Conn {
 	t.Helper()
-	c, _, err := websocket.Dial(bounded(t), url, o)
+	c, _, err := websocket.Dial(boundedContext(t), url, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,16 +45,16 @@ func dial(t *testing.T, url string, o *websocket.DialOptions) *websocket.Conn {
 	return c
 }
 
-func say(t *testing.T, c *websocket.Conn, text string) {
+func sendText(t *testing.T, c *websocket.Conn, text string) {
 	t.Helper()
-	if err := c.Write(bounded(t), websocket.MessageText, []byte(text)); err != nil {
+	if err := c.Write(boundedContext(t), websocket.MessageText, []byte(text)); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func hears(t *testing.T, c *websocket.Conn, want string) {
+func wantText(t *testing.T, c *websocket.Conn, want string) {
 	t.Helper()
-	_, p, err := c.Read(bounded(t))
+	_, p, err := c.Read(boundedContext(t))
 	if err != nil {
 		t.Fatalf("instead of %q: %v", want, err)
 	}
@@ -69,45 +69,46 @@ func TestSocketPasses(t *testing.T) {
 		"with a handler":    func(context.Context, gate.Message) gate.Decision { return gate.Decision{} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := open(t, serve(t, echoes), func(o *gate.Options) { o.Handle = handle })
+			g := openGate(t, serve(t, echoMessages), func(o *gate.Options) { o.Handle = handle })
 			c := dial(t, g.URL()+"/x?y=1", &websocket.DialOptions{Subprotocols: []string{"a", "b"}})
 			if c.Subprotocol() != "b" {
 				t.Errorf("subprotocol %q", c.Subprotocol())
 			}
-			say(t, c, "one")
-			hears(t, c, "one")
+			sendText(t, c, "one")
+			wantText(t, c, "one")
 			if on := g.Connections(); len(on) != 1 || on[0].Name != "C1" || on[0].Path != "/x?y=1" || on[0].Kind != "ws" {
 				t.Errorf("connections: %+v", on)
 			}
-			say(t, c, "bye")
-			_, _, err := c.Read(bounded(t))
+			sendText(t, c, "bye")
+			_, _, err := c.Read(boundedContext(t))
 			if websocket.CloseStatus(err) != 4001 || !strings.Contains(err.Error(), "enough") {
 				t.Errorf("ended with %v", err)
 			}
-			g.await("the end", func(r transcript.Record) bool { return r.Kind == transcript.Closed && r.Status == 4001 })
+			g.awaitRecord("the end", func(r transcript.Record) bool { return r.Kind == transcript.Closed && r.Status == 4001 })
 		})
 	}
 }
 
 func TestSend(t *testing.T) {
-	g := open(t, serve(t, echoes), nil)
+	g := openGate(t, serve(t, echoMessages), nil)
 	c := dial(t, g.URL(), nil)
-	say(t, c, "one")
-	hears(t, c, "one")
-	if err := g.Send(bounded(t), "C1", gate.Client, gate.Message{Body: []byte("from outside")}); err != nil {
+	sendText(t, c, "one")
+	wantText(t, c, "one")
+	if err := g.Send(boundedContext(t), "C1", gate.Client, gate.Message{Body: []byte("from outside")}); err != nil {
 		t.Fatal(err)
 	}
-	hears(t, c, "from outside")
-	if err := g.Send(bounded(t), "C1", gate.Server, gate.Message{Body: []byte("to the server")}); err != nil {
+	wantText(t, c, "from outside")
+	if err := g.Send(boundedContext(t), "C1", gate.Server, gate.Message{Body: []byte("to the server")}); err != nil {
 		t.Fatal(err)
 	}
-	hears(t, c, "to the server")
-	if err := g.Send(bounded(t), "C2", gate.Client, gate.Message{}); err == nil || !strings.Contains(err.Error(), "C2") {
+	wantText(t, c, "to the server")
+	if err := g.Send(boundedContext(t), "C2", gate.Client, gate.Message{}); err == nil ||
+		!strings.Contains(err.Error(), "C2") {
 		t.Errorf("sent on a connection that does not exist: %v", err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- g.End("C1", driver.Graceful) }()
-	_, _, err := c.Read(bounded(t))
+	_, _, err := c.Read(boundedContext(t))
 	if websocket.CloseStatus(err) != websocket.StatusNormalClosure {
 		t.Errorf("ended with %v", err)
 	}
@@ -117,7 +118,7 @@ func TestSend(t *testing.T) {
 }
 
 func TestDecisions(t *testing.T) {
-	g := open(t, serve(t, echoes), func(o *gate.Options) {
+	g := openGate(t, serve(t, echoMessages), func(o *gate.Options) {
 		o.Handle = func(_ context.Context, m gate.Message) gate.Decision {
 			how := driver.Graceful
 			switch {
@@ -133,13 +134,13 @@ func TestDecisions(t *testing.T) {
 		}
 	})
 	c := dial(t, g.URL(), nil)
-	say(t, c, "drop")
-	say(t, c, "two")
-	hears(t, c, "2a")
-	hears(t, c, "2b")
-	say(t, c, "end")
-	if _, _, err := c.Read(bounded(t)); err == nil { // the echo may come first
-		_, _, err = c.Read(bounded(t))
+	sendText(t, c, "drop")
+	sendText(t, c, "two")
+	wantText(t, c, "2a")
+	wantText(t, c, "2b")
+	sendText(t, c, "end")
+	if _, _, err := c.Read(boundedContext(t)); err == nil { // the echo may come first
+		_, _, err = c.Read(boundedContext(t))
 		if websocket.CloseStatus(err) != websocket.StatusNormalClosure {
 			t.Errorf("ended with %v", err)
 		}
@@ -147,7 +148,7 @@ func TestDecisions(t *testing.T) {
 }
 
 func TestSocketAcceptedHere(t *testing.T) {
-	g := open(t, nil, func(o *gate.Options) {
+	g := openGate(t, nil, func(o *gate.Options) {
 		o.Handle = func(_ context.Context, m gate.Message) gate.Decision {
 			if m.Kind == transcript.Open {
 				return gate.Decision{Reply: &gate.Message{Status: 101, Header: http.Header{"Sec-Websocket-Protocol": {"a"}}}}
@@ -156,23 +157,23 @@ func TestSocketAcceptedHere(t *testing.T) {
 		}
 	})
 	c := dial(t, g.URL(), &websocket.DialOptions{Subprotocols: []string{"a"}})
-	say(t, c, "hello")
-	g.await("what the client said", func(r transcript.Record) bool {
+	sendText(t, c, "hello")
+	g.awaitRecord("what the client said", func(r transcript.Record) bool {
 		return r.Dir == transcript.Received && string(r.Bytes) == "hello"
 	})
-	if err := g.Send(bounded(t), "C1", gate.Client, gate.Message{Body: []byte("welcome")}); err != nil {
+	if err := g.Send(boundedContext(t), "C1", gate.Client, gate.Message{Body: []byte("welcome")}); err != nil {
 		t.Fatal(err)
 	}
-	hears(t, c, "welcome")
+	wantText(t, c, "welcome")
 	read := c.CloseRead(t.Context())
-	if err := c.Ping(bounded(t)); err != nil {
+	if err := c.Ping(boundedContext(t)); err != nil {
 		t.Errorf("no answer to a ping: %v", err)
 	}
 	if err := c.Close(4002, "done"); err != nil {
 		t.Errorf("no closing handshake: %v", err)
 	}
 	<-read.Done()
-	g.await("the end", func(r transcript.Record) bool { return r.Kind == transcript.Closed && r.Status == 4002 })
+	g.awaitRecord("the end", func(r transcript.Record) bool { return r.Kind == transcript.Closed && r.Status == 4002 })
 }
 
 func dialWith(t *testing.T, url string, client *http.Client) *websocket.Conn {

@@ -47,12 +47,12 @@ func TestStreamBytes(t *testing.T) {
 		for _, content := range contents {
 			for _, size := range []int{len(content), 1, 2} {
 				g, accept := between(t, change)
-				c := knock(t, g)
+				c := connectPeer(t, g)
 				c.send(asksStream)
 				up := accept()
-				up.head()
+				up.readHead()
 				up.send(isStream)
-				c.gets(isStream)
+				c.readExactly(isStream)
 				for rest := content; rest != ""; {
 					n := min(size, len(rest))
 					up.send(chunk(rest[:n]))
@@ -60,7 +60,7 @@ func TestStreamBytes(t *testing.T) {
 				}
 				up.send("0\r\nTrailer: x\r\n\r\n")
 				c.chunks(content)
-				c.gets("0\r\nTrailer: x\r\n\r\n")
+				c.readExactly("0\r\nTrailer: x\r\n\r\n")
 			}
 		}
 	})
@@ -70,17 +70,17 @@ func TestStreamBytes(t *testing.T) {
 func TestStreamsThatEndWithTheirConnection(t *testing.T) {
 	both(t, func(t *testing.T, change func(*gate.Options)) {
 		g, accept := between(t, change)
-		c := knock(t, g)
+		c := connectPeer(t, g)
 		c.send(asksStream)
 		up := accept()
-		up.head()
+		up.readHead()
 		up.send("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\ndata: 2")
-		c.gets("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\n")
+		c.readExactly("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\n")
 		_ = up.Close()
-		if rest := c.rest(); rest != "data: 2" {
+		if rest := c.readRest(); rest != "data: 2" {
 			t.Errorf("at the end %q", rest)
 		}
-		g.await("the end", func(r transcript.Record) bool {
+		g.awaitRecord("the end", func(r transcript.Record) bool {
 			return r.Kind == transcript.Closed && r.Label == "the peer ended the stream"
 		})
 	})
@@ -89,26 +89,26 @@ func TestStreamsThatEndWithTheirConnection(t *testing.T) {
 // TestStreamWithLength: a stream with a Content-Length becomes chunked, because nothing could be added to it.
 func TestStreamWithLength(t *testing.T) {
 	g, accept := between(t, nil)
-	c := knock(t, g)
+	c := connectPeer(t, g)
 	c.send(asksStream)
 	up := accept()
-	up.head()
+	up.readHead()
 	up.send("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 9\r\n\r\ndata: 1\n\n")
-	c.gets("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+	c.readExactly("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
 	c.chunks("data: 1\n\n")
-	c.gets("0\r\n\r\n")
+	c.readExactly("0\r\n\r\n")
 }
 
 // TestStreamIsNotHeldBack: a block passes before the next one comes.
 func TestStreamIsNotHeldBack(t *testing.T) {
 	both(t, func(t *testing.T, change func(*gate.Options)) {
 		g, accept := between(t, change)
-		c := knock(t, g)
+		c := connectPeer(t, g)
 		c.send(asksStream)
 		up := accept()
-		up.head()
+		up.readHead()
 		up.send(isStream)
-		c.gets(isStream)
+		c.readExactly(isStream)
 		for _, unit := range []string{": alone\n", "\n", "data: 1\n\n", "data: 2\r\r", "id: 4\n\n"} {
 			up.send(chunk(unit))
 			c.chunks(unit)
@@ -135,12 +135,12 @@ func TestStreamDecisions(t *testing.T) {
 			return gate.Decision{}
 		}
 	})
-	c := knock(t, g)
+	c := connectPeer(t, g)
 	c.send(asksStream)
 	up := accept()
-	up.head()
+	up.readHead()
 	up.send(isStream)
-	c.gets(isStream)
+	c.readExactly(isStream)
 	for _, body := range []string{"drop", "two", "end", "after the end"} {
 		_, _ = io.WriteString(up, chunk("event: note\r\nid: 5\r\ndata: "+body+"\r\n\r"))
 		_, _ = io.WriteString(up, chunk("\n")) // it fails after the end
@@ -148,13 +148,13 @@ func TestStreamDecisions(t *testing.T) {
 	c.chunks("data: 2a\n\nevent: b\nid: 6\ndata: 2\ndata: b\n\nevent: note\r\nid: 5\r\ndata: end\r\n\r")
 	got, err := c.in.ReadString('\n')
 	if got == "1\r\n" { // the rest of the line end
-		c.gets("\n\r\n")
+		c.readExactly("\n\r\n")
 		got, err = c.in.ReadString('\n')
 	}
 	if got != "0\r\n" {
 		t.Errorf("the end is %q, %v", got, err)
 	}
-	r := g.await("the end", func(r transcript.Record) bool { return r.Kind == transcript.Closed })
+	r := g.awaitRecord("the end", func(r transcript.Record) bool { return r.Kind == transcript.Closed })
 	if r.Label != "ended by the harness" || r.Dir != transcript.Sent || r.Conn != "C1" {
 		t.Errorf("recorded %+v", r)
 	}
@@ -170,12 +170,12 @@ func TestStreamDecisions(t *testing.T) {
 }
 
 func TestStreamAcceptedHere(t *testing.T) {
-	g := open(t, nil, func(o *gate.Options) {
+	g := openGate(t, nil, func(o *gate.Options) {
 		o.Handle = func(context.Context, gate.Message) gate.Decision {
 			return gate.Decision{Reply: &gate.Message{}}
 		}
 	})
-	req, _ := http.NewRequestWithContext(bounded(t), http.MethodGet, g.URL()+"/s", nil)
+	req, _ := http.NewRequestWithContext(boundedContext(t), http.MethodGet, g.URL()+"/s", nil)
 	req.Header.Set("Accept", "text/event-stream")
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
@@ -185,10 +185,10 @@ func TestStreamAcceptedHere(t *testing.T) {
 	if on := g.Connections(); len(on) != 1 || on[0].Kind != "sse" || on[0].Path != "/s" {
 		t.Errorf("connections: %+v", on)
 	}
-	if err := g.Send(bounded(t), "C1", gate.Client, gate.Message{Event: "e", Body: []byte("one")}); err != nil {
+	if err := g.Send(boundedContext(t), "C1", gate.Client, gate.Message{Event: "e", Body: []byte("one")}); err != nil {
 		t.Fatal(err)
 	}
-	if err := g.Send(bounded(t), "C1", gate.Server, gate.Message{}); err == nil {
+	if err := g.Send(boundedContext(t), "C1", gate.Server, gate.Message{}); err == nil {
 		t.Error("a message was sent to the server of a stream")
 	}
 	if err := g.End("C1", driver.Graceful); err != nil {
@@ -206,14 +206,14 @@ func TestClientLeavesStream(t *testing.T) {
 	for _, program := range []gate.Side{gate.Client, gate.Server} {
 		t.Run(program.String(), func(t *testing.T) {
 			g, accept := between(t, func(o *gate.Options) { o.Program = program })
-			c := knock(t, g)
+			c := connectPeer(t, g)
 			c.send(asksStream)
 			up := accept()
-			up.head()
+			up.readHead()
 			up.send(isStream)
-			c.gets(isStream)
+			c.readExactly(isStream)
 			_ = c.Conn.(*net.TCPConn).CloseWrite()
-			if rest := up.rest(); rest != "" {
+			if rest := up.readRest(); rest != "" {
 				t.Errorf("the upstream got %q", rest)
 			}
 			if program == gate.Server { // the other direction continues
@@ -222,7 +222,7 @@ func TestClientLeavesStream(t *testing.T) {
 			}
 			want := map[gate.Side]string{gate.Client: "the client has closed the stream",
 				gate.Server: "closed by the harness" + gate.ClientLeft}
-			g.await("the end", func(r transcript.Record) bool {
+			g.awaitRecord("the end", func(r transcript.Record) bool {
 				return r.Kind == transcript.Closed && r.Dir == transcript.Received && r.Label == want[program]
 			})
 		})
@@ -232,19 +232,19 @@ func TestClientLeavesStream(t *testing.T) {
 // TestStreamThatAnswersPost: it is named when it opens.
 func TestStreamThatAnswersPost(t *testing.T) {
 	g, accept := between(t, func(o *gate.Options) { o.Handle = pass })
-	c := knock(t, g)
+	c := connectPeer(t, g)
 	c.send("POST /s HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
 	up := accept()
-	up.head()
-	up.gets("{}")
+	up.readHead()
+	up.readExactly("{}")
 	up.send(isStream + chunk("data: 1\n\n"))
-	c.gets(isStream)
+	c.readExactly(isStream)
 	c.chunks("data: 1\n\n")
-	if err := g.Send(bounded(t), "C1", gate.Client, gate.Message{Body: []byte("2")}); err != nil {
+	if err := g.Send(boundedContext(t), "C1", gate.Client, gate.Message{Body: []byte("2")}); err != nil {
 		t.Fatal(err)
 	}
 	c.chunks("data: 2\n\n")
-	r := g.await("the event", func(r transcript.Record) bool { return r.Kind == transcript.Stream })
+	r := g.awaitRecord("the event", func(r transcript.Record) bool { return r.Kind == transcript.Stream })
 	if r.Conn != "C1" || string(r.Bytes) != "1" {
 		t.Errorf("recorded %+v", r)
 	}
@@ -273,12 +273,12 @@ func TestAcceptanceIsDecidedOn(t *testing.T) {
 		"/end":     "",
 	} {
 		t.Run(path, func(t *testing.T) {
-			c := knock(t, g)
+			c := connectPeer(t, g)
 			c.send(strings.Replace(asksStream, "/s", path, 1))
 			up := accept()
-			up.head()
+			up.readHead()
 			up.send(isStream + "0\r\n\r\n")
-			c.gets(want)
+			c.readExactly(want)
 			if want == "" {
 				_ = c.Conn.(*net.TCPConn).CloseWrite()
 				if b, _ := io.ReadAll(c.in); len(b) > 0 {
@@ -291,18 +291,18 @@ func TestAcceptanceIsDecidedOn(t *testing.T) {
 
 // TestPartyNames: two open connections never have the same name.
 func TestPartyNames(t *testing.T) {
-	g := open(t, nil, func(o *gate.Options) {
+	g := openGate(t, nil, func(o *gate.Options) {
 		o.Party = func(r *http.Request, n int) string { return strings.TrimPrefix(r.URL.Path, "/") }
 		o.Handle = func(context.Context, gate.Message) gate.Decision { return gate.Decision{Reply: &gate.Message{}} }
 	})
 	for range 3 {
-		c := knock(t, g)
+		c := connectPeer(t, g)
 		c.send(strings.Replace(asksStream, "/s", "/A", 1))
-		c.head()
+		c.readHead()
 	}
-	c := knock(t, g)
+	c := connectPeer(t, g)
 	c.send("POST /A HTTP/1.1\r\nHost: x\r\n\r\n")
-	c.head()
+	c.readHead()
 	var names []string
 	for _, c := range g.Connections() {
 		names = append(names, c.Name)
@@ -310,5 +310,5 @@ func TestPartyNames(t *testing.T) {
 	if got := strings.Join(names, ","); got != "A,A 2,A 3" {
 		t.Errorf("open are %s", got)
 	}
-	g.await("the request", func(r transcript.Record) bool { return r.Kind == transcript.Request && r.Conn == "A" })
+	g.awaitRecord("the request", func(r transcript.Record) bool { return r.Kind == transcript.Request && r.Conn == "A" })
 }

@@ -42,22 +42,22 @@ func TestTLS(t *testing.T) {
 	}))
 	defer up.Close()
 	o, client := secured(t, up)
-	s := open(t, o, "")
+	s := openProxy(t, o, "")
 	if !strings.HasPrefix(s.URL(), "https://") {
 		t.Errorf("it is at %s", s.URL())
 	}
 	if status, text := get(t, client, s.URL(), nil); status != 200 || text != "hello" {
 		t.Errorf("%d %q", status, text)
 	}
-	c, _, err := websocket.Dial(bounded(t), s.URL()+"/ws", &websocket.DialOptions{HTTPClient: client})
+	c, _, err := websocket.Dial(boundedContext(t), s.URL()+"/ws", &websocket.DialOptions{HTTPClient: client})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.CloseNow()
-	say(t, c, "over TLS")
-	until(t, c, "over TLS")
+	sendText(t, c, "over TLS")
+	readUntil(t, c, "over TLS")
 	o.ToTLS = nil
-	distrusts := open(t, o, "")
+	distrusts := openProxy(t, o, "")
 	if status, text := get(t, client, distrusts.URL(), nil); status != 502 || !strings.Contains(text, "certificate") {
 		t.Errorf("%d %q", status, text)
 	}
@@ -66,7 +66,7 @@ func TestTLS(t *testing.T) {
 // get returns the status and the text of an answer.
 func get(t *testing.T, client *http.Client, url string, h http.Header) (int, string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(bounded(t), http.MethodGet, url, nil)
+	req, err := http.NewRequestWithContext(boundedContext(t), http.MethodGet, url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,9 +92,10 @@ func TestToken(t *testing.T) {
 	defer up.Close()
 	o := options(t, "session-chat", up.URL)
 	o.Token = "s3cret+/token"
-	s := open(t, o, "")
+	s := openProxy(t, o, "")
 	for _, h := range []http.Header{nil, {"Authorization": {"Bearer other"}}} {
-		if status, text := get(t, lone(t), s.URL()+"/?token=s3cret", h); status != 401 || !strings.Contains(text, "token") {
+		if status, text := get(t, unpooledClient(t), s.URL()+"/?token=s3cret", h); status != 401 ||
+			!strings.Contains(text, "token") {
 			t.Errorf("%v: %d %q", h, status, text)
 		}
 	}
@@ -110,7 +111,7 @@ func TestToken(t *testing.T) {
 		{"/a?token=s3cret%2B%2Ftoken", nil, "/a"},
 		{"/a?token=other", http.Header{"Authorization": {"Bearer s3cret+/token"}}, "/a?token=other"},
 	} {
-		if status, text := get(t, lone(t), s.URL()+one.path, one.h); status != 200 {
+		if status, text := get(t, unpooledClient(t), s.URL()+one.path, one.h); status != 200 {
 			t.Errorf("%s: %d %q", one.path, status, text)
 			continue
 		}
@@ -137,21 +138,21 @@ func TestSecrets(t *testing.T) {
 	if err := runner.PrepareOut(out); err != nil {
 		t.Fatal(err)
 	}
-	s := open(t, options(t, "session-chat", up.URL), out)
+	s := openProxy(t, options(t, "session-chat", up.URL), out)
 	for _, auth := range []string{"Bearer bearer-secret-1", "Basic dXNlcjpwYXNz"} {
 		url := s.URL() + "/chat/ws?access_token=query-secret-3&plain=stays"
-		c, _, err := websocket.Dial(bounded(t), url, &websocket.DialOptions{
+		c, _, err := websocket.Dial(boundedContext(t), url, &websocket.DialOptions{
 			HTTPHeader: http.Header{"Authorization": {auth}, "Cookie": {"sid=cookie-secret-2"}, "X-Api-Key": {"api-secret-4"}}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, secret := range secrets { // a malformed message, which appears in evidence
-			say(t, c, `{"type":"assistant","agent_id":7,"token":"body-secret-5","message":"`+secret+`"}`)
-			until(t, c, secret)
+			sendText(t, c, `{"type":"assistant","agent_id":7,"token":"body-secret-5","message":"`+secret+`"}`)
+			readUntil(t, c, secret)
 		}
 		_ = c.CloseNow()
 	}
-	await(t, s.ends, "C2")
+	awaitEvent(t, s.ends, "C2")
 	res := s.close()
 	var b bytes.Buffer
 	if err := reports.WriteJSON(&b, res); err != nil {
@@ -166,7 +167,7 @@ func TestSecrets(t *testing.T) {
 		}
 		kept[path] = string(text)
 	}
-	if len(paths) == 0 || !s.has("plain=stays") || !s.has("«redacted»") {
+	if len(paths) == 0 || !s.hasLine("plain=stays") || !s.hasLine("«redacted»") {
 		t.Errorf("%d transcripts: %.2000q", len(paths), s.lines)
 	}
 	for place, text := range kept {

@@ -30,7 +30,7 @@ func TestWired(t *testing.T) {
 	in := "one\r\n\x00\xff\xfe\n\n" + strings.Repeat("x", 9<<20) + "\nno end"
 	var out bytes.Buffer
 	w := wire(t, strings.NewReader(in), &out, "cat; exit 7")
-	code, err := w.Run(bounded(t), w.URL())
+	code, err := w.Run(boundedContext(t), w.URL())
 	if err != nil || code != 7 || out.String() != in+"\n" {
 		t.Errorf("exit %d, %v, %d bytes of %d", code, err, out.Len(), len(in))
 	}
@@ -52,13 +52,13 @@ func TestWiredEnds(t *testing.T) {
 	} {
 		t.Run(one.name, func(t *testing.T) {
 			w := wire(t, endless, io.Discard, one.script)
-			if code, err := w.Run(bounded(t), w.URL()); err != nil || code != one.code {
+			if code, err := w.Run(boundedContext(t), w.URL()); err != nil || code != one.code {
 				t.Errorf("exit %d, %v", code, err)
 			}
 		})
 	}
 	t.Run("interrupted", func(t *testing.T) {
-		ctx, stop := context.WithCancel(bounded(t))
+		ctx, stop := context.WithCancel(boundedContext(t))
 		w := wire(t, endless, writing(stop), "echo ready; cat; exit 5")
 		if code, err := w.Run(ctx, w.URL()); err != nil || code != 5 {
 			t.Errorf("exit %d, %v", code, err)
@@ -66,7 +66,7 @@ func TestWiredEnds(t *testing.T) {
 	})
 	t.Run("nobody reads", func(t *testing.T) {
 		w := wire(t, endless, broken{}, "while :; do echo y || exit 1; done")
-		if code, err := w.Run(bounded(t), w.URL()); err == nil || code == 0 {
+		if code, err := w.Run(boundedContext(t), w.URL()); err == nil || code == 0 {
 			t.Errorf("exit %d, %v", code, err)
 		}
 	})
@@ -106,7 +106,7 @@ func TestWiredDoor(t *testing.T) {
 	refused("ws://" + at + "/")
 	done := make(chan error, 1)
 	go func() {
-		_, err := w.Run(bounded(t), w.URL())
+		_, err := w.Run(boundedContext(t), w.URL())
 		done <- err
 	}()
 	_, _ = io.WriteString(feed, "a\n")

@@ -29,7 +29,7 @@ const socket = "/chat/ws"
 // dial opens a WebSocket.
 func dial(t *testing.T, url string) *websocket.Conn {
 	t.Helper()
-	c, _, err := websocket.Dial(bounded(t), url, nil)
+	c, _, err := websocket.Dial(boundedContext(t), url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,17 +38,17 @@ func dial(t *testing.T, url string) *websocket.Conn {
 	return c
 }
 
-func say(t *testing.T, c *websocket.Conn, text string) {
+func sendText(t *testing.T, c *websocket.Conn, text string) {
 	t.Helper()
-	if err := c.Write(bounded(t), websocket.MessageText, []byte(text)); err != nil {
+	if err := c.Write(boundedContext(t), websocket.MessageText, []byte(text)); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// until reads messages until one has a text.
-func until(t *testing.T, c *websocket.Conn, text string) {
+// readUntil reads messages until one has a text.
+func readUntil(t *testing.T, c *websocket.Conn, text string) {
 	t.Helper()
-	ctx := bounded(t)
+	ctx := boundedContext(t)
 	for {
 		_, p, err := c.Read(ctx)
 		if err != nil {
@@ -63,8 +63,8 @@ func until(t *testing.T, c *websocket.Conn, text string) {
 // chat is a whole turn with the bundled server.
 func chat(t *testing.T, c *websocket.Conn, agent string) {
 	t.Helper()
-	say(t, c, fmt.Sprintf(`{"type":"chat","agent_id":%q,"content":"hello"}`, agent))
-	until(t, c, `"result"`)
+	sendText(t, c, fmt.Sprintf(`{"type":"chat","agent_id":%q,"content":"hello"}`, agent))
+	readUntil(t, c, `"result"`)
 }
 
 // TestServerKilled: a server in another language is killed in the middle of a connection; the client sees it, and the
@@ -74,33 +74,34 @@ func TestServerKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	running, err := target.NewLauncher(profile).Launch(bounded(t), target.LaunchOptions{Own: true, ModelURL: model(t)})
+	running, err := target.NewLauncher(profile).Launch(boundedContext(t),
+		target.LaunchOptions{Own: true, ModelURL: model(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = running.Stop(context.Background()) })
 	o := options(t, "session-chat", running.BaseURL())
 	o.Profile = profile
-	s := open(t, o, t.TempDir())
+	s := openProxy(t, o, t.TempDir())
 	one := dial(t, s.URL()+socket)
-	await(t, s.opens, "C1")
-	if err := running.Restart(bounded(t), true); err != nil {
+	awaitEvent(t, s.opens, "C1")
+	if err := running.Restart(boundedContext(t), true); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := one.Read(bounded(t)); err == nil {
+	if _, _, err := one.Read(boundedContext(t)); err == nil {
 		t.Error("the client does not learn that the server was killed")
 	}
 	_ = one.CloseNow()
-	await(t, s.ends, "C1")
+	awaitEvent(t, s.ends, "C1")
 	two := dial(t, s.URL()+socket)
-	await(t, s.opens, "C2")
+	awaitEvent(t, s.opens, "C2")
 	_ = two.Close(websocket.StatusNormalClosure, "")
-	await(t, s.ends, "C2")
+	awaitEvent(t, s.ends, "C2")
 	res := s.close()
 	if failed := outcomes(res, "server")[verdict.Failed]; len(failed) > 0 {
 		t.Errorf("failed %v", failed)
 	}
-	if !s.has("C1", "broke off") && !s.has("C1", "closed") {
+	if !s.hasLine("C1", "broke off") && !s.hasLine("C1", "closed") {
 		t.Errorf("transcript: %q", s.lines)
 	}
 }
@@ -119,17 +120,17 @@ func model(t *testing.T) string {
 // TestClientKilled: a client that is reset in the middle of a turn ends its own connection only, and the server is
 // judged by what it did.
 func TestClientKilled(t *testing.T) {
-	s := open(t, options(t, "session-chat", bundle(t, "session-chat", "server", "")), "")
+	s := openProxy(t, options(t, "session-chat", bundle(t, "session-chat", "server", "")), "")
 	stays, dies := dial(t, s.URL()+socket), rawSocket(t, s.URL(), socket)
-	await(t, s.opens, "C2")
+	awaitEvent(t, s.opens, "C2")
 	chat(t, stays, "one")
 	_, _ = dies.Write([]byte("\x01\x9f\x00\x00\x00\x00{\"type\":\"chat\"")) // an incomplete message
 	_ = dies.(*net.TCPConn).SetLinger(0)
 	_ = dies.Close()
-	await(t, s.ends, "C2")
+	awaitEvent(t, s.ends, "C2")
 	chat(t, stays, "two")
 	_ = stays.Close(websocket.StatusNormalClosure, "")
-	await(t, s.ends, "C1")
+	awaitEvent(t, s.ends, "C1")
 	got := outcomes(s.close(), "server")
 	if len(got[verdict.Failed]) > 0 || len(got[verdict.Passed]) < 10 {
 		t.Errorf("failed %v, passed %v", got[verdict.Failed], got[verdict.Passed])
@@ -170,26 +171,26 @@ func TestStuck(t *testing.T) {
 		echo(w, r)
 	}))
 	defer up.Close()
-	s := open(t, options(t, "session-chat", up.URL), "")
+	s := openProxy(t, options(t, "session-chat", up.URL), "")
 	stuck, err := net.Dial("tcp", strings.TrimPrefix(s.URL(), "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer stuck.Close()
 	_, _ = io.WriteString(stuck, "GET /endless HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n")
-	await(t, s.opens, "C1")
+	awaitEvent(t, s.opens, "C1")
 	c := dial(t, s.URL()+socket)
 	for i := range 200 {
 		text := fmt.Sprintf(`{"n":%d}`, i)
-		say(t, c, text)
-		until(t, c, text)
+		sendText(t, c, text)
+		readUntil(t, c, text)
 	}
 	go func() { // it reads again, which shows that the endless server has written
 		_, _ = io.Copy(io.Discard, stuck)
 	}()
 	select {
 	case <-full:
-	case <-bounded(t).Done():
+	case <-boundedContext(t).Done():
 		t.Fatal("the stuck client's stream has stopped for good")
 	}
 	s.close()
@@ -222,12 +223,12 @@ func TestBounded(t *testing.T) {
 			up := httptest.NewServer(http.HandlerFunc(echo))
 			defer up.Close()
 			o.To = up.URL
-			s := open(t, o, "")
+			s := openProxy(t, o, "")
 			c := dial(t, s.URL())
 			text := `{"type":"chat","agent_id":"a","content":"` + strings.Repeat("x", 100<<10) + `"}`
 			for range 500 { // 100 MB in both directions
-				say(t, c, text)
-				until(t, c, "chat")
+				sendText(t, c, text)
+				readUntil(t, c, "chat")
 			}
 			grown(t, most)
 		},
@@ -235,7 +236,7 @@ func TestBounded(t *testing.T) {
 			up := httptest.NewServer(http.HandlerFunc(echo))
 			defer up.Close()
 			o.To = up.URL
-			s := open(t, o, "")
+			s := openProxy(t, o, "")
 			c := rawSocket(t, s.URL(), "/")
 			piece := append([]byte("\x01\xff\x00\x00\x00\x00\x00\x10\x00\x00\x00\x00\x00\x00"), make([]byte, 1<<20)...)
 			for range 100 {
@@ -249,7 +250,8 @@ func TestBounded(t *testing.T) {
 		"a line without an end": func(t *testing.T) {
 			o := options(t, "session-runtime", "")
 			collecting(t, &o, "")
-			_, err := proxy.Pipe(bounded(t), o, proxy.PipeOptions{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard,
+			_, err := proxy.Pipe(boundedContext(t), o, proxy.PipeOptions{In: strings.NewReader(""), Out: io.Discard,
+				Err:     io.Discard,
 				Command: []string{"python3", "-c", "import sys\nfor _ in range(300): sys.stdout.buffer.write(bytes(1 << 20))"}})
 			if err != nil {
 				t.Error(err)
@@ -279,15 +281,15 @@ func TestManyConnections(t *testing.T) {
 	up := httptest.NewServer(http.HandlerFunc(echo))
 	defer up.Close()
 	o := options(t, "external-agent", up.URL, "agent")
-	s := open(t, o, "")
+	s := openProxy(t, o, "")
 	const n = 700
 	for range n {
 		c := dial(t, s.URL())
-		say(t, c, `{"v":1}`)
-		until(t, c, "v")
+		sendText(t, c, `{"v":1}`)
+		readUntil(t, c, "v")
 		_ = c.CloseNow()
 	}
-	await(t, s.ends, fmt.Sprintf("C%d", n))
+	awaitEvent(t, s.ends, fmt.Sprintf("C%d", n))
 	stats := s.Stats()
 	res := s.close()
 	scenarios := 0

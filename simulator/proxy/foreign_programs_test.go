@@ -42,19 +42,19 @@ func TestForeignClient(t *testing.T) {
 		outcome verdict.Outcome
 	}{{"as the document has it", false, verdict.Passed}, {"it makes an agent", true, verdict.Failed}} {
 		t.Run(one.name, func(t *testing.T) {
-			s := open(t, options(t, "agent-client", bundle(t, "agent-select", "server", "")), "")
-			out, err := exec.CommandContext(bounded(t), "python3", "-c", page, s.URL()).CombinedOutput()
+			s := openProxy(t, options(t, "agent-client", bundle(t, "agent-select", "server", "")), "")
+			out, err := exec.CommandContext(boundedContext(t), "python3", "-c", page, s.URL()).CombinedOutput()
 			if err != nil || !strings.Contains(string(out), "\n") {
 				t.Fatalf("%v\n%s", err, out)
 			}
 			if one.creates {
-				res, err := lone(t).Post(s.URL()+"/agents", "application/json", strings.NewReader(`{"id":"mine"}`))
+				res, err := unpooledClient(t).Post(s.URL()+"/agents", "application/json", strings.NewReader(`{"id":"mine"}`))
 				if err != nil {
 					t.Fatal(err)
 				}
 				_ = res.Body.Close()
 			}
-			await(t, s.ends, "C1")
+			awaitEvent(t, s.ends, "C1")
 			res := s.close()
 			got := outcomes(res, "client")
 			if !slices.Contains(got[one.outcome], "AC-015") || !one.creates && len(got[verdict.Failed]) > 0 {
@@ -65,7 +65,7 @@ func TestForeignClient(t *testing.T) {
 					t.Errorf("%s is not among those that passed: %v", id, got[verdict.Passed])
 				}
 			}
-			if !s.has("C1", "agent_switched") || !s.has("POST /message", "switch_agent") {
+			if !s.hasLine("C1", "agent_switched") || !s.hasLine("POST /message", "switch_agent") {
 				t.Errorf("transcript: %q", s.lines)
 			}
 		})
@@ -75,21 +75,21 @@ func TestForeignClient(t *testing.T) {
 // TestTwoPages: with a second page at the same time, the sender of a request is unknown, and such requests are not
 // judged.
 func TestTwoPages(t *testing.T) {
-	s := open(t, options(t, "agent-client", bundle(t, "agent-select", "server", "")), "")
+	s := openProxy(t, options(t, "agent-client", bundle(t, "agent-select", "server", "")), "")
 	for n := range 2 {
-		req, err := http.NewRequestWithContext(bounded(t), http.MethodGet, s.URL()+"/events", nil)
+		req, err := http.NewRequestWithContext(boundedContext(t), http.MethodGet, s.URL()+"/events", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		req.Header.Set("Accept", "text/event-stream")
-		res, err := lone(t).Do(req)
+		res, err := unpooledClient(t).Do(req)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer res.Body.Close()
-		await(t, s.opens, fmt.Sprintf("C%d", n+1))
+		awaitEvent(t, s.opens, fmt.Sprintf("C%d", n+1))
 	}
-	res, err := lone(t).Post(s.URL()+"/agents", "application/json", strings.NewReader(`{"id":"mine"}`))
+	res, err := unpooledClient(t).Post(s.URL()+"/agents", "application/json", strings.NewReader(`{"id":"mine"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func TestForeignCommand(t *testing.T) {
 			p.Command.Run = []string{self, "sh", "-c", one.script}
 			p.Command.Env = map[string]string{inPipe: out}
 			p.Command.Stop = target.Duration{Duration: within}
-			res, err := runner.Run(bounded(t), runner.Options{Protocols: protocols.All, Profile: p, Again: "parley run",
+			res, err := runner.Run(boundedContext(t), runner.Options{Protocols: protocols.All, Profile: p, Again: "parley run",
 				Tags: "@RT-001 or @RT-002 or @RT-020 or @RT-050", Concurrency: 1})
 			if err != nil {
 				t.Fatal(err)

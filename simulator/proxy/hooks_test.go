@@ -26,19 +26,19 @@ func TestHandle(t *testing.T) {
 		}
 		return gate.Decision{}
 	}
-	s := open(t, o, "")
+	s := openProxy(t, o, "")
 	c := dial(t, s.URL()+socket)
-	say(t, c, `{"type":"chat","agent_id":"a","content":"hello"}`)
-	until(t, c, `"lost_id"`)
+	sendText(t, c, `{"type":"chat","agent_id":"a","content":"hello"}`)
+	readUntil(t, c, `"lost_id"`)
 	_ = c.Close(websocket.StatusNormalClosure, "")
-	await(t, s.ends, "C1")
+	awaitEvent(t, s.ends, "C1")
 	got := outcomes(s.close(), "server")
 	if len(got[verdict.Failed]) > 0 || !slices.Contains(got[verdict.Passed], "SC-039") {
 		t.Errorf("passed %v, failed %v", got[verdict.Passed], got[verdict.Failed])
 	}
 	o = options(t, "external-agent", "http://127.0.0.1:1")
 	o.Handle = func(context.Context, gate.Message) gate.Decision { return gate.Decision{} }
-	if got := outcomes(open(t, o, "").close(), "agent"); len(got[verdict.Passed])+len(got[verdict.Failed]) > 0 {
+	if got := outcomes(openProxy(t, o, "").close(), "agent"); len(got[verdict.Passed])+len(got[verdict.Failed]) > 0 {
 		t.Errorf("the agent is judged: %v", got)
 	}
 }
@@ -57,12 +57,12 @@ func TestRecord(t *testing.T) {
 		}
 		lines = append(lines, redact.String(r.Line(0)))
 	}
-	s := open(t, o, "")
+	s := openProxy(t, o, "")
 	c := dial(t, s.URL()+socket)
-	say(t, c, `{"type":"chat","agent_id":"a","content":"[[echo hello-secret]]"}`)
-	until(t, c, `"result"`)
+	sendText(t, c, `{"type":"chat","agent_id":"a","content":"[[echo hello-secret]]"}`)
+	readUntil(t, c, `"result"`)
 	_ = c.Close(websocket.StatusNormalClosure, "")
-	await(t, s.ends, "C1")
+	awaitEvent(t, s.ends, "C1")
 	s.close()
 	text := strings.Join(lines, "\n")
 	if len(lines) < 5 || !strings.Contains(text, "-> open GET "+socket) || !strings.Contains(text, "-> closed") ||

@@ -70,25 +70,26 @@ func TestForeignKilled(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			running, err := target.NewLauncher(profile).Launch(bounded(t), target.LaunchOptions{Own: true, ModelURL: mute(t)})
+			running, err := target.NewLauncher(profile).Launch(boundedContext(t),
+				target.LaunchOptions{Own: true, ModelURL: mute(t)})
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = running.Stop(context.Background()) })
 			o := options(t, one.protocol, running.BaseURL())
 			o.Profile = profile
-			s := open(t, o, t.TempDir())
+			s := openProxy(t, o, t.TempDir())
 			first := speaks(t, s.URL(), one.client)
 			first.reads("in a turn")
 			first.kill()
-			await(t, s.ends, "C1")
+			awaitEvent(t, s.ends, "C1")
 			second := speaks(t, s.URL(), one.client)
 			second.reads("in a turn")
-			if err := running.Restart(bounded(t), true); err != nil {
+			if err := running.Restart(boundedContext(t), true); err != nil {
 				t.Fatal(err)
 			}
 			second.reads("lost")
-			await(t, s.ends, "C2")
+			awaitEvent(t, s.ends, "C2")
 			res := s.close()
 			for _, run := range res.Runs {
 				if failed := outcomes(res, run.Role)[verdict.Failed]; len(failed) > 0 {
@@ -127,7 +128,7 @@ type foreigner struct {
 // speaks starts a client.
 func speaks(t *testing.T, url string, command []string) *foreigner {
 	t.Helper()
-	f := &foreigner{t: t, cmd: exec.CommandContext(bounded(t), command[0], append(command[1:], url)...)}
+	f := &foreigner{t: t, cmd: exec.CommandContext(boundedContext(t), command[0], append(command[1:], url)...)}
 	f.cmd.Stderr = &f.errs
 	out, err := f.cmd.StdoutPipe()
 	if err != nil {

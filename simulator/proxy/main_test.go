@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 // within bounds each wait of a test; only a failing test uses it up.
 const within = time.Minute
 
-func bounded(t *testing.T) context.Context {
+func boundedContext(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	t.Cleanup(cancel)
@@ -98,8 +98,8 @@ func collecting(t *testing.T, o *proxy.Options, out string) *stand {
 	return s
 }
 
-// open opens a proxy.
-func open(t *testing.T, o proxy.Options, out string) *stand {
+// openProxy opens a proxy.
+func openProxy(t *testing.T, o proxy.Options, out string) *stand {
 	t.Helper()
 	s := collecting(t, &o, out)
 	var err error
@@ -132,8 +132,8 @@ func (s *stand) sum() *reports.Results {
 	return res
 }
 
-// has reports whether a line of the transcripts contains all the words.
-func (s *stand) has(words ...string) bool {
+// hasLine reports whether a line of the transcripts contains all the words.
+func (s *stand) hasLine(words ...string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.ContainsFunc(s.lines, func(line string) bool {
@@ -141,8 +141,8 @@ func (s *stand) has(words ...string) bool {
 	})
 }
 
-// await waits for a connection that opens or ends.
-func await(t *testing.T, events <-chan string, conn string) {
+// awaitEvent waits for a connection that opens or ends.
+func awaitEvent(t *testing.T, events <-chan string, conn string) {
 	t.Helper()
 	for {
 		select {
@@ -150,7 +150,7 @@ func await(t *testing.T, events <-chan string, conn string) {
 			if got == conn {
 				return
 			}
-		case <-bounded(t).Done():
+		case <-boundedContext(t).Done():
 			t.Fatalf("nothing of connection %s", conn)
 		}
 	}
@@ -169,7 +169,7 @@ func bundle(t *testing.T, protocol, role, fault string) string {
 		}
 		l = mutants[i].Launch(subject.Brain)
 	}
-	running, err := l.Launch(bounded(t), target.LaunchOptions{})
+	running, err := l.Launch(boundedContext(t), target.LaunchOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func suite(t *testing.T, protocol, role, url, tags string) {
 	}
 	p.Role = role
 	p.Limits.Event = target.Duration{Duration: 2 * time.Second}
-	if _, err := runner.Run(bounded(t), runner.Options{Protocols: protocols.All, Profile: p, Tags: tags,
+	if _, err := runner.Run(boundedContext(t), runner.Options{Protocols: protocols.All, Profile: p, Tags: tags,
 		Again: "parley run"}); err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func TestRecordSaysWhoEnded(t *testing.T) {
 					ended <- r
 				}
 			}
-			s := open(t, o, "")
+			s := openProxy(t, o, "")
 			c := dial(t, s.URL()+socket)
 			tt.end(c, s.Proxy)
 			if r := <-ended; r.Dir != tt.dir || r.Label != tt.want {

@@ -30,15 +30,15 @@ func TestStreamUntouched(t *testing.T) {
 		}
 	}))
 	defer up.Close()
-	s := open(t, options(t, "agent-select", up.URL+"/base"), "")
-	req, err := http.NewRequestWithContext(bounded(t), http.MethodGet, s.URL()+"/events?a=b", nil)
+	s := openProxy(t, options(t, "agent-select", up.URL+"/base"), "")
+	req, err := http.NewRequestWithContext(boundedContext(t), http.MethodGet, s.URL()+"/events?a=b", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	req.Header.Set("Accept", "text/event-stream")
 	req.Header.Set("Last-Event-ID", "6")
 	req.Header.Set("Accept-Encoding", "gzip, br")
-	res, err := lone(t).Do(req)
+	res, err := unpooledClient(t).Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,15 +54,15 @@ func TestStreamUntouched(t *testing.T) {
 	if r.Header.Get("Accept-Encoding") != "" { // the traffic is judged, so nothing is compressed
 		t.Error("the server is asked to compress")
 	}
-	await(t, s.ends, "C1")
+	awaitEvent(t, s.ends, "C1")
 	s.close()
-	if !s.has("connected", "c-1") {
+	if !s.hasLine("connected", "c-1") {
 		t.Errorf("transcript: %q", s.lines)
 	}
 }
 
-// lone returns an HTTP client without keep-alive connections.
-func lone(t *testing.T) *http.Client {
+// unpooledClient returns an HTTP client without keep-alive connections.
+func unpooledClient(t *testing.T) *http.Client {
 	transport := &http.Transport{DisableKeepAlives: true, DisableCompression: true}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport}
@@ -103,7 +103,7 @@ func TestSocketUntouched(t *testing.T) {
 		n, _ := io.ReadFull(in, rest)
 		heard <- side{head, rest[:n]}
 	}()
-	s := open(t, options(t, "session-chat", "ws://"+l.Addr().String()), "")
+	s := openProxy(t, options(t, "session-chat", "ws://"+l.Addr().String()), "")
 	c, err := net.Dial("tcp", strings.TrimPrefix(s.URL(), "http://"))
 	if err != nil {
 		t.Fatal(err)
@@ -127,9 +127,9 @@ func TestSocketUntouched(t *testing.T) {
 		t.Errorf("the answer is %q to %q", answer, got.head)
 	}
 	_ = c.Close()
-	await(t, s.ends, "C1")
+	awaitEvent(t, s.ends, "C1")
 	s.close()
-	if !s.has("-> frame", "```d") || !s.has("<- comment close 4002") {
+	if !s.hasLine("-> frame", "```d") || !s.hasLine("<- comment close 4002") {
 		t.Errorf("transcript: %q", s.lines)
 	}
 }
@@ -153,15 +153,15 @@ func TestPipeUntouched(t *testing.T) {
 	o := options(t, "session-runtime", "")
 	s := collecting(t, &o, "")
 	var out, errs bytes.Buffer
-	code, err := proxy.Pipe(bounded(t), o, proxy.PipeOptions{Command: []string{"sh", "-c", "cat; echo told >&2; exit 7"},
-		In: strings.NewReader(in), Out: &out, Err: &errs})
+	code, err := proxy.Pipe(boundedContext(t), o, proxy.PipeOptions{Command: []string{"sh", "-c",
+		"cat; echo told >&2; exit 7"}, In: strings.NewReader(in), Out: &out, Err: &errs})
 	if err != nil || code != 7 {
 		t.Errorf("exit %d, %v", code, err)
 	}
 	if out.String() != in || errs.String() != "told\n" {
 		t.Errorf("%d bytes of %d, stderr %q", out.Len(), len(in), errs.String())
 	}
-	if !s.has("-> ", "one") || !s.has("<- ", "no end") || !s.has("the target ended: exit status 7") {
+	if !s.hasLine("-> ", "one") || !s.hasLine("<- ", "no end") || !s.hasLine("the target ended: exit status 7") {
 		t.Errorf("transcript: %d lines", len(s.lines))
 	}
 }
@@ -181,8 +181,8 @@ func TestPipeEnds(t *testing.T) {
 		t.Run(one.name, func(t *testing.T) {
 			o := options(t, "session-runtime", "")
 			collecting(t, &o, "")
-			code, err := proxy.Pipe(bounded(t), o, proxy.PipeOptions{Command: []string{"sh", "-c", one.script}, In: endless,
-				Out: io.Discard, Err: io.Discard})
+			code, err := proxy.Pipe(boundedContext(t), o, proxy.PipeOptions{Command: []string{"sh", "-c", one.script},
+				In: endless, Out: io.Discard, Err: io.Discard})
 			if err != nil || code != one.code {
 				t.Errorf("exit %d, %v", code, err)
 			}
@@ -191,7 +191,7 @@ func TestPipeEnds(t *testing.T) {
 	t.Run("missing", func(t *testing.T) {
 		o := options(t, "session-runtime", "")
 		collecting(t, &o, "")
-		if _, err := proxy.Pipe(bounded(t), o, proxy.PipeOptions{Command: []string{"no-such-command"}, In: endless,
+		if _, err := proxy.Pipe(boundedContext(t), o, proxy.PipeOptions{Command: []string{"no-such-command"}, In: endless,
 			Out: io.Discard, Err: io.Discard}); err == nil || !strings.Contains(err.Error(), "no-such-command") {
 			t.Errorf("%v", err)
 		}
@@ -208,7 +208,7 @@ func TestPipeReaderGone(t *testing.T) {
 	o := options(t, "session-runtime", "")
 	collecting(t, &o, "")
 	command := []string{"sh", "-c", "while :; do echo y || exit 1; done"}
-	code, err := proxy.Pipe(bounded(t), o, proxy.PipeOptions{Command: command, In: strings.NewReader(""),
+	code, err := proxy.Pipe(boundedContext(t), o, proxy.PipeOptions{Command: command, In: strings.NewReader(""),
 		Out: broken{}, Err: io.Discard})
 	if err != nil || code == 0 {
 		t.Errorf("exit %d, %v", code, err)

@@ -27,7 +27,7 @@ func TestConforming(t *testing.T) {
 			if err := runner.PrepareOut(out); err != nil {
 				t.Fatal(err)
 			}
-			s := open(t, options(t, protocol, bundle(t, protocol, one.role, ""), one.role), out)
+			s := openProxy(t, options(t, protocol, bundle(t, protocol, one.role, ""), one.role), out)
 			suite(t, protocol, one.role, s.URL(), one.tags)
 			res := s.close()
 			got := outcomes(res, one.role)
@@ -61,7 +61,7 @@ func TestConforming(t *testing.T) {
 
 // TestNothingPassed: without traffic no clause passes, and the result is not a success.
 func TestNothingPassed(t *testing.T) {
-	s := open(t, options(t, "session-chat", "http://127.0.0.1:1"), "")
+	s := openProxy(t, options(t, "session-chat", "http://127.0.0.1:1"), "")
 	res := s.close()
 	got := outcomes(res, "server")
 	if len(got[verdict.Passed]) > 0 || res.Exit != verdict.ExitIncomplete || res.Verdict != verdict.Incomplete {
@@ -88,7 +88,7 @@ func TestMutant(t *testing.T) {
 			if i < 0 {
 				t.Fatalf("no mutant breaks %s", one.clause)
 			}
-			s := open(t, options(t, protocol, bundle(t, protocol, one.role, mutants[i].ID), one.role), "")
+			s := openProxy(t, options(t, protocol, bundle(t, protocol, one.role, mutants[i].ID), one.role), "")
 			suite(t, protocol, one.role, s.URL(), one.tags)
 			res := s.close()
 			failed := outcomes(res, one.role)[verdict.Failed]
@@ -110,7 +110,7 @@ func TestMutant(t *testing.T) {
 
 // TestClientSide: a client that calls an unannounced tool is found, on its connection, and the host is not blamed.
 func TestClientSide(t *testing.T) {
-	s := open(t, options(t, "external-agent", bundle(t, "external-agent", "host", "")), "")
+	s := openProxy(t, options(t, "external-agent", bundle(t, "external-agent", "host", "")), "")
 	suite(t, "external-agent", "host", s.URL(), "@EA-093") // the harness calls unknown tools
 	res := s.close()
 	host, agent := outcomes(res, "host"), outcomes(res, "agent")

@@ -22,7 +22,7 @@ type hasty struct {
 	named bool // complete names the session in which the turn ran
 }
 
-func (h hasty) make(o *agentselect.Options) {
+func (h hasty) configureServer(o *agentselect.Options) {
 	var mu sync.Mutex
 	settling, refusing := map[string]bool{}, map[string]bool{} // by session
 	stands := map[string]string{}                              // by session: the one for which it runs
@@ -88,7 +88,7 @@ func TestHasty(t *testing.T) {
 				p := suitetest.BundledTarget("agent-select", "").Profile
 				p.Drivers = []string{"sse"}
 				l := bundle.Launcher(brain, func(o agentselect.Options) (launch.Handler, error) {
-					row.hasty.make(&o)
+					row.hasty.configureServer(&o)
 					return agentselect.New(o)
 				})
 				res := suitetest.Judge(t, runner.Options{Profile: p, Launcher: l, Brain: brain, AllowIncomplete: true,

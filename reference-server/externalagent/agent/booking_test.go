@@ -28,7 +28,7 @@ func TestBooksWithoutDetour(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := book(t, &h, Options{StudyID: "pilot-01", ParticipantID: "P07"})
-			o := w.booked()
+			o := w.wantBooked()
 			if diff := cmp.Diff(straight, h.calls); diff != "" {
 				t.Error(diff)
 			}
@@ -59,7 +59,7 @@ func TestWaitsForJoined(t *testing.T) {
 		if msg.Type() != proto.RelayJoin {
 			return nil, false
 		}
-		return []Message{push(proto.RelayJoined, object{"role": "agent", "sessionId": "default"}),
+		return []Message{newPush(proto.RelayJoined, object{"role": "agent", "sessionId": "default"}),
 			answerTo(msg.With("id", "join-999"), proto.RelayJoined, object{}), answerTo(msg, proto.SessionStarted,
 				object{"sessionId": "s"})}, true
 	}}
@@ -88,7 +88,7 @@ func TestActsOnStateUpdatedAlone(t *testing.T) {
 			return answer
 		}}
 		w := book(t, h, Options{})
-		w.booked()
+		w.wantBooked()
 		if diff := cmp.Diff(straight, h.calls); diff != "" {
 			t.Error(diff)
 		}
@@ -107,7 +107,7 @@ func TestWaitsForTheStateThatFollows(t *testing.T) {
 		return answer
 	}
 	w := book(t, h, Options{})
-	w.booked()
+	w.wantBooked()
 	if diff := cmp.Diff(straight, h.calls); diff != "" || w.now != 0 {
 		t.Errorf("after %v: %s", w.now, diff)
 	}
@@ -119,7 +119,7 @@ func TestAsksForASnapshotWhenNoStateFollows(t *testing.T) {
 		return slices.DeleteFunc(answer, func(a Message) bool { return a.Type() == proto.StateUpdated })
 	}}
 	w := book(t, h, Options{Patience: 300 * time.Millisecond})
-	w.booked()
+	w.wantBooked()
 	if diff := cmp.Diff(straight, h.calls); diff != "" {
 		t.Error(diff)
 	}
@@ -137,7 +137,7 @@ func TestAsksForASnapshotWhenNoResultComes(t *testing.T) {
 		return answer
 	}}
 	w := book(t, h, Options{})
-	w.booked()
+	w.wantBooked()
 	if diff := cmp.Diff(straight, h.calls); diff != "" || w.now != 10*time.Second {
 		t.Errorf("after %v: %s", w.now, diff)
 	}
@@ -147,13 +147,13 @@ func TestHearsTheUser(t *testing.T) {
 	h := &host{}
 	h.after = func(h *host, msg Message, answer []Message) []Message {
 		if msg.Type() == proto.SnapshotGet {
-			answer = append(answer, push(proto.UserMessage, object{"text": "I prefer EVENING showtimes, not afternoon.",
+			answer = append(answer, newPush(proto.UserMessage, object{"text": "I prefer EVENING showtimes, not afternoon.",
 				"stage": "movie"}))
 		}
 		return answer
 	}
 	w := book(t, h, Options{})
-	w.booked()
+	w.wantBooked()
 	if i := slices.IndexFunc(h.said, func(s string) bool {
 		return strings.Contains(s, "EVENING")
 	}); i < 0 || len(h.said) != 1+len(proto.Stages()) {
@@ -170,12 +170,12 @@ func TestHearsTheUser(t *testing.T) {
 func TestSaysNothingAfterTheEnd(t *testing.T) {
 	h := &host{after: func(_ *host, msg Message, answer []Message) []Message {
 		if msg.Type() == proto.SessionEnd {
-			return append([]Message{push(proto.UserMessage, object{"text": "Wait!", "stage": "confirm"})}, answer...)
+			return append([]Message{newPush(proto.UserMessage, object{"text": "Wait!", "stage": "confirm"})}, answer...)
 		}
 		return answer
 	}}
 	w := book(t, h, Options{})
-	w.booked()
+	w.wantBooked()
 	if last := w.sent[len(w.sent)-1]; last.Type() != proto.SessionEnd {
 		t.Errorf("the last message is %s", canonicalText(last))
 	}
@@ -184,7 +184,7 @@ func TestSaysNothingAfterTheEnd(t *testing.T) {
 // The number of tickets equals the number of seats, however many attempts it takes.
 func TestSetsTheSumThatIsRight(t *testing.T) {
 	h := &host{seats: 2}
-	book(t, h, Options{}).booked()
+	book(t, h, Options{}).wantBooked()
 	if !slices.Contains(h.calls, `setQuantity {"itemId":"adult","quantity":2}`) || slices.Contains(h.calls, "prev {}") {
 		t.Errorf("calls %q", h.calls)
 	}
@@ -196,7 +196,7 @@ func TestSetsTheSumThatIsRight(t *testing.T) {
 		}
 		return answer
 	}
-	book(t, late, Options{}).booked()
+	book(t, late, Options{}).wantBooked()
 	if diff := cmp.Diff([]string{
 		`setQuantity {"itemId":"adult","quantity":1}`, `next {}`, `setQuantity {"itemId":"adult","quantity":2}`, `next {}`,
 		`next {}`,
@@ -216,7 +216,7 @@ func TestWaitsWhileNothingIsShown(t *testing.T) {
 		return answer
 	}}
 	w := book(t, h, Options{})
-	w.booked()
+	w.wantBooked()
 	if w.now != 7*time.Second || h.sessions != 1 { // 1 + 2 + 4
 		t.Errorf("%d sessions in %v", h.sessions, w.now)
 	}

@@ -42,7 +42,7 @@ func TestGoesOnAfterErrors(t *testing.T) {
 					continue // the same as an error
 				}
 				w := book(t, failing(nth, code, withOK), Options{})
-				o := w.booked()
+				o := w.wantBooked()
 				if o.Failed == 0 || w.host.sessions != 1 {
 					t.Errorf("%s, call %d: %+v", code, nth, o)
 				}
@@ -63,7 +63,7 @@ func TestStartsTheSessionAgain(t *testing.T) {
 			}
 			h := failing(nth, proto.SessionNotActive, withOK)
 			w := book(t, h, Options{})
-			w.booked()
+			w.wantBooked()
 			if h.sessions != 2 || count(w.types(), proto.SessionStart) != 2 {
 				t.Errorf("call %d: %d sessions", nth, h.sessions)
 			}
@@ -78,7 +78,7 @@ func TestLooksWhenNoSpecIsActive(t *testing.T) {
 	for _, withOK := range []bool{false, true} {
 		h := failing(4, proto.NoActiveSpec, withOK)
 		w := book(t, h, Options{})
-		w.booked()
+		w.wantBooked()
 		if count(w.types(), proto.SnapshotGet) != 2 {
 			t.Errorf("sent %q", w.types())
 		}
@@ -94,7 +94,7 @@ func TestLooksWhenNoSpecIsActive(t *testing.T) {
 		return answer, answered
 	}
 	w := book(t, h, Options{})
-	if o := w.booked(); o.Calls != 4 {
+	if o := w.wantBooked(); o.Calls != 4 {
 		t.Errorf("finished with %+v", o)
 	}
 }
@@ -126,7 +126,7 @@ func TestRepeatsRefusedRequests(t *testing.T) {
 				return []Message{refusal(msg, c.code)}, true
 			}}
 			w := book(t, h, Options{})
-			w.booked()
+			w.wantBooked()
 			if diff := cmp.Diff(straight, h.calls); diff != "" {
 				t.Error(diff)
 			}
@@ -200,5 +200,5 @@ func TestLeavesADeadConnection(t *testing.T) {
 	}
 	dead = false
 	w.run(time.Minute)
-	w.booked()
+	w.wantBooked()
 }

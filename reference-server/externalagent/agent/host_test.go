@@ -159,7 +159,7 @@ func (h *host) snapshot(msg Message) Message {
 func (h *host) update() Message {
 	state := h.state()
 	state["source"] = "host"
-	return push(proto.StateUpdated, state)
+	return newPush(proto.StateUpdated, state)
 }
 
 func (h *host) call(msg Message) []Message {
@@ -217,7 +217,7 @@ func answerTo(msg Message, kind string, payload object) Message {
 	return Message{"v": proto.Version, "type": kind, "replyTo": msg["id"], "payload": payload}
 }
 
-func push(kind string, payload object) Message {
+func newPush(kind string, payload object) Message {
 	return Message{"v": proto.Version, "type": kind, "payload": payload}
 }
 

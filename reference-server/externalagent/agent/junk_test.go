@@ -10,8 +10,8 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// junk returns frames that the agent must ignore.
-func junk() []Event {
+// junkMessages returns frames that the agent must ignore.
+func junkMessages() []Event {
 	text := func(s string) Event { return eventOf(websocket.MessageText, []byte(s)) }
 	state := `"payload":{"source":"host","uiSpec":{"stage":"junk","items":[]},"messageHistory":[],` +
 		`"toolSchema":[{"name":"junk","parameters":{}}]}`
@@ -58,7 +58,7 @@ func junk() []Event {
 // All of it, at every point of a booking, changes nothing.
 func TestIgnoresJunk(t *testing.T) {
 	whole := book(t, &host{}, Options{})
-	all := junk()
+	all := junkMessages()
 	for nth := 1; nth <= whole.told; nth++ {
 		h := &host{}
 		w := book(t, h, Options{}, func(w *world) {
@@ -69,7 +69,7 @@ func TestIgnoresJunk(t *testing.T) {
 				return append(append([]Event{}, all...), Received{msg})
 			}
 		})
-		w.booked()
+		w.wantBooked()
 		if diff := cmp.Diff(straight, h.calls); diff != "" {
 			t.Fatalf("junk before message %d: %s", nth, diff)
 		}
@@ -89,7 +89,7 @@ func TestTakesExtraFields(t *testing.T) {
 		}
 		return answer
 	}}
-	book(t, h, Options{}).booked()
+	book(t, h, Options{}).wantBooked()
 	if diff := cmp.Diff(straight, h.calls); diff != "" {
 		t.Error(diff)
 	}
@@ -106,7 +106,7 @@ func TestTakesTheBetterAnswer(t *testing.T) {
 		}
 		return answer
 	}}
-	book(t, h, Options{}).booked()
+	book(t, h, Options{}).wantBooked()
 	if diff := cmp.Diff(straight, h.calls); diff != "" {
 		t.Error(diff)
 	}

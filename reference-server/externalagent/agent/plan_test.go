@@ -48,7 +48,7 @@ func (z *wizard) answer(h *host, msg Message) ([]Message, bool) {
 		}
 		z.at++
 		fill()
-		return []Message{answerTo(msg, proto.ToolResult, object{"ok": true}), push(proto.StateUpdated, state)}, true
+		return []Message{answerTo(msg, proto.ToolResult, object{"ok": true}), newPush(proto.StateUpdated, state)}, true
 	}
 	return nil, false
 }
@@ -89,7 +89,7 @@ func TestFindsItsWayThroughUnknownFlows(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			z := &wizard{pages: c.pages}
-			book(t, &host{before: z.answer}, Options{}).booked()
+			book(t, &host{before: z.answer}, Options{}).wantBooked()
 			if diff := cmp.Diff(c.want, z.calls); diff != "" {
 				t.Error(diff)
 			}

@@ -15,7 +15,7 @@ import (
 // was. The rulebook has the per-connection rules for an agent.
 func TestGoesOnAfterACut(t *testing.T) {
 	whole := book(t, &host{}, Options{})
-	whole.booked()
+	whole.wantBooked()
 	for frame := 1; frame <= whole.frames; frame++ {
 		for _, lost := range []bool{true, false} {
 			t.Run(fmt.Sprintf("frame %d, lost %v", frame, lost), func(t *testing.T) {
@@ -29,7 +29,7 @@ func TestGoesOnAfterACut(t *testing.T) {
 						return lost, true
 					}
 				})
-				o := w.booked()
+				o := w.wantBooked()
 				if last := frame == whole.frames && !lost; !last && o.Connections != 2 { // the last frame is session.ended
 					t.Errorf("finished with %+v", o)
 				}
@@ -51,7 +51,7 @@ func TestGoesOnAfterManyCuts(t *testing.T) {
 		w := book(t, h, Options{}, func(w *world) {
 			w.cut = func(f int) (bool, bool) { return f/every%2 == 0 && f%every == 0, f%every == 0 }
 		})
-		w.booked()
+		w.wantBooked()
 		if h.sessions != 1 {
 			t.Errorf("%d sessions", h.sessions)
 		}
@@ -77,7 +77,7 @@ func TestStartsAgainWhenTheSessionIsGone(t *testing.T) {
 				return f == 30, f == 30
 			}
 		})
-		w.booked()
+		w.wantBooked()
 		if h.sessions != 2 {
 			t.Errorf("%d sessions", h.sessions)
 		}
@@ -107,7 +107,7 @@ func TestIsPatientWithARelayThatIsDown(t *testing.T) {
 		w.cut = func(f int) (bool, bool) { return f == 20, f == 20 }
 		w.refuse = func(dial int) bool { return dial > 1 && w.now < 9*time.Second }
 	})
-	if o := w.booked(); o.Connections != 2 {
+	if o := w.wantBooked(); o.Connections != 2 {
 		t.Errorf("finished with %+v", o)
 	}
 }
@@ -129,7 +129,7 @@ func TestIgnoresAnswersOfTheLastConnection(t *testing.T) {
 	w := book(t, h, Options{}, func(w *world) {
 		w.cut = func(int) (bool, bool) { now := cut && w.m.Outcome().Connections == 1; return false, now }
 	})
-	w.booked()
+	w.wantBooked()
 	if diff := cmp.Diff(straight, h.calls); diff != "" {
 		t.Error(diff)
 	}

@@ -35,7 +35,7 @@ func rewriting(kind string, f func(msg Message) Message) func() Options {
 // eventful is a booking with all kinds of events: junk, errors, a user, wrong quick specs, a missing update, a cut.
 func eventful(t *testing.T, o Options) *world {
 	t.Helper()
-	pieces, failed := junk(), 0
+	pieces, failed := junkMessages(), 0
 	h := &host{}
 	h.before = func(h *host, msg Message) ([]Message, bool) {
 		if msg.Type() != proto.ToolCall {
@@ -55,7 +55,7 @@ func eventful(t *testing.T, o Options) *world {
 		}})
 		switch len(h.calls) {
 		case 4:
-			return append(answer, push(proto.UserMessage, object{"text": "Hello?", "stage": h.name()}))
+			return append(answer, newPush(proto.UserMessage, object{"text": "Hello?", "stage": h.name()}))
 		case 7:
 			return answer[:1]
 		}
@@ -94,7 +94,7 @@ func TestSeams(t *testing.T) {
 // The correct agent handles all of it without breaking a rule.
 func TestBooksAnEventfulTicket(t *testing.T) {
 	w := eventful(t, Options{})
-	if o := w.booked(); o.Connections != 2 || o.Failed != 1 {
+	if o := w.wantBooked(); o.Connections != 2 || o.Failed != 1 {
 		t.Errorf("finished with %+v", o)
 	}
 }

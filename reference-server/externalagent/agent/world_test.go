@@ -182,8 +182,8 @@ func (w *world) throughJSON(msg Message) Message {
 	return again
 }
 
-// booked fails the test unless the agent has booked.
-func (w *world) booked() Outcome {
+// wantBooked fails the test unless the agent has booked.
+func (w *world) wantBooked() Outcome {
 	w.t.Helper()
 	if w.finish == nil {
 		w.t.Fatalf("the agent has not finished after %v; it sent %.2000s", w.now, canonicalText(w.sent))

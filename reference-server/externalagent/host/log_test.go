@@ -18,22 +18,22 @@ import (
 // The log has what went over the wire, both ways, and it is complete when session.ended arrives.
 func TestLog(t *testing.T) {
 	var sent []object
-	p := play(t, Options{Outbound: func(_ View, msg Message, send func(Message)) {
+	p := startParty(t, Options{Outbound: func(_ View, msg Message, send func(Message)) {
 		sent = append(sent, object{"type": msg.Type(), "payload": wire.Plain(msg["payload"])})
 		send(msg)
 	}})
 	id := p.start()
-	p.raw(`{"v":"mvp-0.2","type":"tool.call","id":"n","payload":{"toolName":"select","params":{"itemId":1.50e3},` +
+	p.sendRaw(`{"v":"mvp-0.2","type":"tool.call","id":"n","payload":{"toolName":"select","params":{"itemId":1.50e3},` +
 		`"extra":[1,2.0]}}`)
 	p.failure(proto.InvalidParams, "n")
-	p.raw(`{"nothing":1}`)
+	p.sendRaw(`{"nothing":1}`)
 	p.failure(proto.InvalidMessage, "")
-	p.do(proto.Select, object{"itemId": "m1"})
+	p.callAndRead(proto.Select, object{"itemId": "m1"})
 	if err := p.h.Say("hello"); err != nil {
 		t.Error(err)
 	}
-	p.expect(proto.UserMessage, "")
-	p.updated()
+	p.expectType(proto.UserMessage, "")
+	p.nextUpdate()
 	ended := p.end()
 	entries := p.lines(ended["logFile"].(string))
 	var out []object
@@ -75,11 +75,11 @@ func TestLog(t *testing.T) {
 func TestLogStaysInItsFolder(t *testing.T) {
 	outside := t.TempDir()
 	dir := filepath.Join(outside, "logs")
-	p := play(t, Options{Logs: dir})
+	p := startParty(t, Options{Logs: dir})
 	for _, id := range []string{"../../escape", "/etc/passwd", `..\..\escape`, "a/b", ".", "..", "", "a\x00b", "con",
 		strings.Repeat("x", 5000), "%2e%2e%2f"} {
-		p.expect(proto.SessionStarted, p.send(proto.SessionStart, object{"studyId": id, "participantId": id}))
-		p.updated()
+		p.expectType(proto.SessionStarted, p.send(proto.SessionStart, object{"studyId": id, "participantId": id}))
+		p.nextUpdate()
 		p.end()
 	}
 	var files []string
@@ -109,7 +109,7 @@ func TestLogAfterCrash(t *testing.T) {
 	if err := os.WriteFile(torn, []byte(`{"eventIndex":1}`+"\n"+`{"eventInd`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	p := play(t, Options{Logs: dir})
+	p := startParty(t, Options{Logs: dir})
 	if id := p.start(); id != "s-20260213-042" {
 		t.Errorf("id %s", id)
 	}
@@ -131,7 +131,7 @@ func TestNoLogNoSession(t *testing.T) {
 		"study"))); err != nil {
 		t.Fatal(err)
 	}
-	p := play(t, Options{Store: store})
+	p := startParty(t, Options{Store: store})
 	p.failure(proto.ToolExecutionFailed, p.send(proto.SessionStart, object{"studyId": "a", "participantId": "b"}))
 	p.failure(proto.SessionNotActive, p.send(proto.SnapshotGet, object{}))
 	if names, err := os.ReadDir(outside); err != nil || len(names) > 0 {
@@ -170,24 +170,24 @@ func TestDiskFull(t *testing.T) {
 	}
 	defer store.Close()
 	for _, lines := range []int{3, 4, 5, 6, 7, 8, 9} {
-		p := play(t, Options{Store: &fullDisk{store, lines}})
+		p := startParty(t, Options{Store: &fullDisk{store, lines}})
 		p.start()
 		if lines > 6 { // after the call, its event, the result and the state
-			p.do(proto.Highlight, object{"itemId": "m1"})
+			p.callAndRead(proto.Highlight, object{"itemId": "m1"})
 			p.failure(proto.ToolExecutionFailed, p.send(proto.SessionEnd, object{"reason": "done"}))
 		} else {
-			p.refused(proto.ToolExecutionFailed, proto.Highlight, object{"itemId": "m1"})
+			p.callRefused(proto.ToolExecutionFailed, proto.Highlight, object{"itemId": "m1"})
 		}
 		p.failure(proto.SessionNotActive, p.send(proto.SnapshotGet, object{}))
 	}
 }
 
 func TestLogLimit(t *testing.T) {
-	p := play(t, Options{Limits: Limits{Log: 20_000}})
+	p := startParty(t, Options{Limits: Limits{Log: 20_000}})
 	id := p.start()
 	for range 100 {
 		request := p.send(proto.SnapshotGet, object{})
-		if msg := p.next(); msg["replyTo"] != request || msg.Type() == proto.ErrorMessage {
+		if msg := p.nextMessage(); msg["replyTo"] != request || msg.Type() == proto.ErrorMessage {
 			break
 		}
 	}
@@ -201,7 +201,7 @@ func TestLogLimit(t *testing.T) {
 // A host that closes completes its log.
 func TestLogOfClosedHost(t *testing.T) {
 	dir := t.TempDir()
-	p := play(t, Options{Logs: dir})
+	p := startParty(t, Options{Logs: dir})
 	id := p.start()
 	if err := p.h.Close(); err != nil {
 		t.Fatal(err)

@@ -60,7 +60,7 @@ type party struct {
 // february is the time of the tests: the 14th is the first date on display.
 func february() time.Time { return time.Date(2026, 2, 13, 10, 22, 17, 123_000_000, time.UTC) }
 
-func play(t testing.TB, o Options) *party {
+func startParty(t testing.TB, o Options) *party {
 	t.Helper()
 	if o.Logs == "" && o.Store == nil {
 		o.Logs = t.TempDir()
@@ -98,7 +98,7 @@ func (p *party) reconnect() {
 	p.connect()
 }
 
-func (p *party) raw(text string) {
+func (p *party) sendRaw(text string) {
 	p.t.Helper()
 	select {
 	case p.conn.in <- []byte(text):
@@ -116,11 +116,11 @@ func (p *party) send(kind string, payload any) string {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	p.raw(string(data))
+	p.sendRaw(string(data))
 	return id
 }
 
-func (p *party) next() Message {
+func (p *party) nextMessage() Message {
 	p.t.Helper()
 	select {
 	case data := <-p.conn.out:
@@ -138,10 +138,10 @@ func (p *party) next() Message {
 	}
 }
 
-// expect requires the next message to have the type and to answer id; "" means that it answers nothing.
-func (p *party) expect(kind, id string) object {
+// expectType requires the next message to have the type and to answer id; "" means that it answers nothing.
+func (p *party) expectType(kind, id string) object {
 	p.t.Helper()
-	msg := p.next()
+	msg := p.nextMessage()
 	if replyTo, _ := msg["replyTo"].(string); msg.Type() != kind || replyTo != id {
 		p.t.Fatalf("want %s to %q, got %v", kind, id, msg)
 	}
@@ -153,15 +153,15 @@ func (p *party) silent() { p.t.Helper(); p.snapshot() }
 
 func (p *party) start() string {
 	p.t.Helper()
-	id := p.expect(proto.SessionStarted, p.send(proto.SessionStart, object{"studyId": "pilot-01",
+	id := p.expectType(proto.SessionStarted, p.send(proto.SessionStart, object{"studyId": "pilot-01",
 		"participantId": "P07"}))["sessionId"]
-	p.updated()
+	p.nextUpdate()
 	return id.(string)
 }
 
-func (p *party) updated() object {
+func (p *party) nextUpdate() object {
 	p.t.Helper()
-	state := p.expect(proto.StateUpdated, "")
+	state := p.expectType(proto.StateUpdated, "")
 	if state["source"] != "host" {
 		p.t.Errorf("source %v", state["source"])
 	}
@@ -170,12 +170,12 @@ func (p *party) updated() object {
 
 func (p *party) snapshot() object {
 	p.t.Helper()
-	return p.expect(proto.SnapshotState, p.send(proto.SnapshotGet, object{}))
+	return p.expectType(proto.SnapshotState, p.send(proto.SnapshotGet, object{}))
 }
 
 func (p *party) end() object {
 	p.t.Helper()
-	return p.expect(proto.SessionEnded, p.send(proto.SessionEnd, object{"reason": "study-complete"}))
+	return p.expectType(proto.SessionEnded, p.send(proto.SessionEnd, object{"reason": "study-complete"}))
 }
 
 func (p *party) call(tool string, params object) string {
@@ -183,29 +183,29 @@ func (p *party) call(tool string, params object) string {
 	return p.send(proto.ToolCall, object{"toolName": tool, "params": params, "reason": "because"})
 }
 
-// do makes a successful call and returns the resulting state.
-func (p *party) do(tool string, params object) object {
+// callAndRead makes a successful call and returns the resulting state.
+func (p *party) callAndRead(tool string, params object) object {
 	p.t.Helper()
-	result := p.expect(proto.ToolResult, p.call(tool, params))
+	result := p.expectType(proto.ToolResult, p.call(tool, params))
 	if result["ok"] != true || result["toolName"] != tool {
 		p.t.Errorf("%s: %v", tool, result)
 	}
-	state := p.updated()
+	state := p.nextUpdate()
 	if spec, quick := result["uiSpec"]; quick && fmt.Sprint(spec) != fmt.Sprint(state["uiSpec"]) {
 		p.t.Errorf("%s: quick uiSpec contradicts the state", tool)
 	}
 	return state
 }
 
-// refused makes a call that is refused with the code, and returns the error's message.
-func (p *party) refused(code, tool string, params object) string {
+// callRefused makes a call that is refused with the code, and returns the error's message.
+func (p *party) callRefused(code, tool string, params object) string {
 	p.t.Helper()
 	return p.failure(code, p.call(tool, params))
 }
 
 func (p *party) failure(code, id string) string {
 	p.t.Helper()
-	payload := p.expect(proto.ErrorMessage, id)
+	payload := p.expectType(proto.ErrorMessage, id)
 	if payload["code"] != code {
 		p.t.Errorf("want %s, got %v", code, payload)
 	}
@@ -216,8 +216,8 @@ func (p *party) failure(code, id string) string {
 	return text
 }
 
-// to goes to a stage by taking the first items.
-func (p *party) to(stage string) (state object) {
+// goToStage goes to a stage by taking the first items.
+func (p *party) goToStage(stage string) (state object) {
 	p.t.Helper()
 	state = p.snapshot()
 	for spec(state)["stage"] != stage {
@@ -225,11 +225,11 @@ func (p *party) to(stage string) (state object) {
 		case proto.ConfirmStage:
 			p.t.Fatalf("no stage %s", stage)
 		case proto.TicketStage:
-			p.do(proto.SetQuantity, object{"itemId": item(state, 0)["id"], "quantity": 1})
+			p.callAndRead(proto.SetQuantity, object{"itemId": item(state, 0)["id"], "quantity": 1})
 		default:
-			p.do(proto.Select, object{"itemId": item(state, 0)["id"]})
+			p.callAndRead(proto.Select, object{"itemId": item(state, 0)["id"]})
 		}
-		state = p.do(proto.Next, object{})
+		state = p.callAndRead(proto.Next, object{})
 	}
 	return state
 }

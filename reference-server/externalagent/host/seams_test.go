@@ -37,9 +37,9 @@ func (p *party) answers(send ...func()) (all []Message) {
 	}
 	p.n++
 	fence := fmt.Sprintf("fence-%d", p.n)
-	p.raw(`{"v":"mvp-0.2","type":"snapshot.get","id":"` + fence + `","payload":{}}`)
+	p.sendRaw(`{"v":"mvp-0.2","type":"snapshot.get","id":"` + fence + `","payload":{}}`)
 	for {
-		msg := p.next()
+		msg := p.nextMessage()
 		all = append(all, msg)
 		if payload := msg.Payload(); msg["replyTo"] == fence || payload["sessionId"] != nil && payload["uiSpec"] != nil &&
 			msg["replyTo"] == nil {
@@ -70,12 +70,12 @@ func (p *party) begun() *party {
 func TestSeams(t *testing.T) {
 	for _, f := range slices.Concat(decisions, messages, logs) {
 		t.Run(f.name, func(t *testing.T) {
-			if f.shows(play(t, Options{})) {
+			if f.shows(startParty(t, Options{})) {
 				t.Error("the correct host has the fault")
 			}
 			var o Options
 			f.spoil(&o)
-			if !f.shows(play(t, o)) {
+			if !f.shows(startParty(t, o)) {
 				t.Error("the fault does not show")
 			}
 		})
@@ -101,7 +101,7 @@ var decisions = []fault{
 		return checkEnvelope(msg.With("v", proto.Version))
 	}}), func(p *party) bool {
 		return p.begun().answers(func() {
-			p.raw(`{"v":"1","type":"snapshot.get","id":"x","payload":{}}`)
+			p.sendRaw(`{"v":"1","type":"snapshot.get","id":"x","payload":{}}`)
 		})[0].Type() == proto.SnapshotState
 	}},
 	{"restarts on a second start", deciding(Policy{Ready: func(_ View, msg Message, why *Refusal) *Refusal {
@@ -140,7 +140,7 @@ var decisions = []fault{
 	{"takes negative quantities", deciding(Policy{Params: func(View, proto.Tool, map[string]any, *Refusal) *Refusal {
 		return nil
 	}}), func(p *party) bool {
-		p.begun().to(proto.TicketStage)
+		p.begun().goToStage(proto.TicketStage)
 		p.answers(p.calling(proto.SetQuantity, object{"itemId": "adult", "quantity": -1}))
 		return spec(p.snapshot())["quantities"].(object)["adult"] == -1.0
 	}},
@@ -198,7 +198,7 @@ var decisions = []fault{
 	{"keeps the booking", deciding(Policy{Reset: func(View, Keep) Keep {
 		return Keep{Booking: true}
 	}}), func(p *party) bool {
-		p.begun().to(proto.TimeStage)
+		p.begun().goToStage(proto.TimeStage)
 		p.end()
 		return spec(p.begun().snapshot())["stage"] == proto.TimeStage
 	}},

@@ -16,12 +16,12 @@ import (
 
 // A second session begins like the first.
 func TestReset(t *testing.T) {
-	p := play(t, Options{})
+	p := startParty(t, Options{})
 	first := p.start()
 	before := p.snapshot()
-	p.to(proto.SeatStage)
-	p.do(proto.Sort, object{"attribute": "zone", "order": "desc"})
-	p.do(proto.PostMessage, object{"text": "remember me"})
+	p.goToStage(proto.SeatStage)
+	p.callAndRead(proto.Sort, object{"attribute": "zone", "order": "desc"})
+	p.callAndRead(proto.PostMessage, object{"text": "remember me"})
 	if ended := p.end(); ended["stateReset"] != true || ended["sessionId"] != first ||
 		ended["logFile"] != "logs/study/"+first+".jsonl" {
 		t.Errorf("%v", ended)
@@ -39,15 +39,15 @@ func TestReset(t *testing.T) {
 
 // The session survives its connection and continues where it was.
 func TestReconnect(t *testing.T) {
-	p := play(t, Options{})
+	p := startParty(t, Options{})
 	p.start()
-	p.do(proto.Select, object{"itemId": "m1"})
+	p.callAndRead(proto.Select, object{"itemId": "m1"})
 	before := p.snapshot()
 	p.reconnect()
 	if diff := cmp.Diff(before, p.snapshot()); diff != "" {
 		t.Errorf("lost:\n%s", diff)
 	}
-	if spec(p.do(proto.Next, object{}))["stage"] != proto.TheaterStage {
+	if spec(p.callAndRead(proto.Next, object{}))["stage"] != proto.TheaterStage {
 		t.Error("the choice is lost")
 	}
 	if err := p.h.Serve(t.Context(), newPipe()); !errors.Is(err, ErrServing) {
@@ -109,10 +109,10 @@ func TestNoBackendData(t *testing.T) {
 		told = append(told, string(wire.Encode(msg)))
 		send(msg)
 	}}
-	p := play(t, o)
+	p := startParty(t, o)
 	p.start()
-	p.to(proto.ConfirmStage)
-	p.do(proto.Next, object{})
+	p.goToStage(proto.ConfirmStage)
+	p.callAndRead(proto.Next, object{})
 	p.end()
 	for _, secret := range []string{"backendData", "Backend", "supplier", "SUP-", "occupancy", "licence", "KST-",
 		"ledger", "margin"} {
@@ -132,12 +132,13 @@ func TestSideBySide(t *testing.T) {
 	var wg sync.WaitGroup
 	ids := make([]string, 4)
 	for i := range ids {
-		p := play(t, Options{Store: store})
+		p := startParty(t, Options{Store: store})
 		wg.Go(func() {
 			ids[i] = p.start()
-			p.do(proto.PostMessage, object{"text": fmt.Sprint("host ", i)})
-			p.to(proto.ConfirmStage)
-			if got := history(p.do(proto.Next, object{})); len(got) != 2 || got[0] != fmt.Sprint("assistant: host ", i) {
+			p.callAndRead(proto.PostMessage, object{"text": fmt.Sprint("host ", i)})
+			p.goToStage(proto.ConfirmStage)
+			if got := history(p.callAndRead(proto.Next, object{})); len(got) != 2 ||
+				got[0] != fmt.Sprint("assistant: host ", i) {
 				t.Errorf("%v", got)
 			}
 		})
@@ -153,11 +154,11 @@ func TestSideBySide(t *testing.T) {
 }
 
 func BenchmarkBooking(b *testing.B) {
-	p := play(b, Options{})
+	p := startParty(b, Options{})
 	for b.Loop() {
 		p.start()
-		p.to(proto.ConfirmStage)
-		p.do(proto.Next, object{})
+		p.goToStage(proto.ConfirmStage)
+		p.callAndRead(proto.Next, object{})
 		p.end()
 	}
 }

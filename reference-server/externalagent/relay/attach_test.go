@@ -11,7 +11,7 @@ import (
 )
 
 func TestAttachRefused(t *testing.T) {
-	b := start(t, Options{})
+	b := startServer(t, Options{})
 	for reason, join := range map[string][2]string{
 		"no session":     {"", "host"},
 		"no role":        {"s", ""},
@@ -29,40 +29,40 @@ func TestAttachRefused(t *testing.T) {
 
 // The caller keeps ownership of its slices.
 func TestAttachedSlices(t *testing.T) {
-	b := start(t, Options{})
+	b := startServer(t, Options{})
 	host, a1, a2 := b.attach("host", "s"), b.attach("agent", "s"), b.attach("agent", "s")
-	frame := []byte(push("abc"))
+	frame := []byte(hostMessage("abc"))
 	if err := host.Write(t.Context(), frame); err != nil {
 		t.Fatal(err)
 	}
 	clear(frame)
 	got, err := a1.Read(t.Context())
-	if err != nil || string(got) != push("abc") {
+	if err != nil || string(got) != hostMessage("abc") {
 		t.Fatalf("got %s (%v)", got, err)
 	}
 	clear(got)
-	a2.want(push("abc"))
+	a2.wantMessage(hostMessage("abc"))
 }
 
 // A canceled context ends a call but not the connection.
 func TestAttachedContext(t *testing.T) {
-	b := start(t, Options{})
+	b := startServer(t, Options{})
 	host, agent := b.attach("host", "s"), b.join("agent", "s")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := host.Read(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("read: %v", err)
 	}
-	if err := host.Write(ctx, []byte(push("x"))); !errors.Is(err, context.Canceled) {
+	if err := host.Write(ctx, []byte(hostMessage("x"))); !errors.Is(err, context.Canceled) {
 		t.Errorf("write: %v", err)
 	}
-	host.send(push("y"))
-	agent.want(push("y"))
+	host.send(hostMessage("y"))
+	agent.wantMessage(hostMessage("y"))
 }
 
 // Close wakes a reader, drops queued frames, and has told all parties when it returns; a second call does nothing.
 func TestAttachedClose(t *testing.T) {
-	b := start(t, Options{})
+	b := startServer(t, Options{})
 	host, idle, agent := b.attach("host", "s"), b.attach("agent", "s"), b.join("agent", "s")
 	reads := make(chan error)
 	go func() {
@@ -73,8 +73,8 @@ func TestAttachedClose(t *testing.T) {
 	if err := <-reads; !errors.Is(err, net.ErrClosed) {
 		t.Errorf("read: %v", err)
 	}
-	agent.send(ask("q"))
-	agent.quiet()
+	agent.send(agentRequest("q"))
+	agent.wantNothing()
 	_ = host.Close()
 	_ = host.Close()
 	b.server.mu.Lock()
@@ -85,8 +85,8 @@ func TestAttachedClose(t *testing.T) {
 	if _, err := host.Read(t.Context()); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("read: %v", err)
 	}
-	if err := host.Write(t.Context(), []byte(push("x"))); !errors.Is(err, net.ErrClosed) {
+	if err := host.Write(t.Context(), []byte(hostMessage("x"))); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("write: %v", err)
 	}
-	agent.refused("q", proto.SessionNotActive)
+	agent.wantRefusal("q", proto.SessionNotActive)
 }

@@ -9,7 +9,7 @@ import (
 func BenchmarkRoundTrip(b *testing.B) {
 	for way, join := range ways {
 		b.Run(way, func(b *testing.B) {
-			r := start(b, Options{})
+			r := startServer(b, Options{})
 			host, agent := join(r, "host", "s"), r.join("agent", "s")
 			done := make(chan struct{})
 			go func() {
@@ -18,12 +18,12 @@ func BenchmarkRoundTrip(b *testing.B) {
 					if _, err := host.Read(context.Background()); err != nil {
 						return
 					}
-					_ = host.Write(context.Background(), []byte(tell("q", "x")))
+					_ = host.Write(context.Background(), []byte(hostReply("q", "x")))
 				}
 			}()
 			for b.Loop() {
-				agent.send(ask("q"))
-				agent.want(tell("q", "x"))
+				agent.send(agentRequest("q"))
+				agent.wantMessage(hostReply("q", "x"))
 			}
 			_ = host.Close()
 			<-done

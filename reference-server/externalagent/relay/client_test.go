@@ -31,7 +31,7 @@ type bench struct {
 	close  func()
 }
 
-func start(t testing.TB, o Options) *bench {
+func startServer(t testing.TB, o Options) *bench {
 	t.Helper()
 	if o.Limits.Close == 0 {
 		o.Limits.Close = 50 * time.Millisecond // for parties that are not reading when the relay closes
@@ -108,7 +108,7 @@ func (b *bench) join(role, session string) *party {
 	b.t.Helper()
 	p := b.dial()
 	p.send(joining("join", role, session))
-	p.want(joined("join", role, session))
+	p.wantMessage(joined("join", role, session))
 	return p
 }
 
@@ -135,17 +135,17 @@ func joined(id, role, session string) object {
 		"sessionId": session}}
 }
 
-// ask returns an agent's request.
-func ask(id string) string {
+// agentRequest returns an agent's request.
+func agentRequest(id string) string {
 	return fmt.Sprintf(`{"v":"mvp-0.2","type":"snapshot.get","id":%q,"payload":{}}`, id)
 }
 
-// tell returns a host's reply; push returns an unsolicited message.
-func tell(id, text string) string {
+// hostReply returns a host's reply; hostMessage returns an unsolicited message.
+func hostReply(id, text string) string {
 	return fmt.Sprintf(`{"v":"mvp-0.2","type":"snapshot.state","replyTo":%q,"payload":{"text":%q}}`, id, text)
 }
 
-func push(text string) string {
+func hostMessage(text string) string {
 	return fmt.Sprintf(`{"v":"mvp-0.2","type":"user.message","payload":{"text":%q}}`, text)
 }
 
@@ -187,8 +187,8 @@ func (p *party) nextObject() object {
 	return msg
 }
 
-// want requires the next frame to equal msg; a string is compared byte for byte.
-func (p *party) want(msg any) {
+// wantMessage requires the next frame to equal msg; a string is compared byte for byte.
+func (p *party) wantMessage(msg any) {
 	p.t.Helper()
 	if text, isText := msg.(string); isText {
 		if got := p.next(); got != text {
@@ -201,8 +201,8 @@ func (p *party) want(msg any) {
 	}
 }
 
-// refused requires the next frame to be an error with the code and, unless id is nil, with replyTo id.
-func (p *party) refused(id any, code string) {
+// wantRefusal requires the next frame to be an error with the code and, unless id is nil, with replyTo id.
+func (p *party) wantRefusal(id any, code string) {
 	p.t.Helper()
 	msg := p.nextObject()
 	payload, _ := msg["payload"].(object)
@@ -218,17 +218,17 @@ func (p *party) refused(id any, code string) {
 
 var fences atomic.Int64
 
-// quiet fails if anything arrives before the refusal of an invalid envelope. By then the relay has handled everything
-// that the party sent before.
-func (p *party) quiet() {
+// wantNothing fails if anything arrives before the refusal of an invalid envelope. By then the relay has handled
+// everything that the party sent before.
+func (p *party) wantNothing() {
 	p.t.Helper()
 	id := fmt.Sprint("fence-", fences.Add(1))
 	p.send(object{"id": id})
-	p.refused(id, proto.InvalidMessage)
+	p.wantRefusal(id, proto.InvalidMessage)
 }
 
-// ended requires the connection to end with the status, ignoring earlier frames.
-func (p *party) ended(code websocket.StatusCode) {
+// wantEnd requires the connection to end with the status, ignoring earlier frames.
+func (p *party) wantEnd(code websocket.StatusCode) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -242,8 +242,8 @@ func (p *party) ended(code websocket.StatusCode) {
 	}
 }
 
-// left waits until the relay has forgotten the departed parties and only stay parties remain.
-func (b *bench) left(stay int) {
+// awaitLeft waits until the relay has forgotten the departed parties and only stay parties remain.
+func (b *bench) awaitLeft(stay int) {
 	b.t.Helper()
 	deadline := time.After(patience)
 	for tick := time.NewTicker(time.Millisecond); ; {

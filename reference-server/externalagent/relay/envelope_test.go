@@ -72,7 +72,7 @@ var badEnvelopes = []struct {
 func TestBadEnvelopes(t *testing.T) {
 	for way, join := range ways {
 		t.Run(way, func(t *testing.T) {
-			b := start(t, Options{})
+			b := startServer(t, Options{})
 			host, agent := join(b, "host", "s"), join(b, "agent", "s")
 			for _, side := range []struct {
 				name, kind, other string
@@ -82,8 +82,8 @@ func TestBadEnvelopes(t *testing.T) {
 					t.Run(side.name+"/"+row.reason, func(t *testing.T) {
 						side.from.t, side.to.t = t, t
 						side.from.send(strings.NewReplacer("TYPE", side.kind, "OTHER", side.other).Replace(row.text))
-						side.from.refused(row.replyTo, proto.InvalidMessage)
-						side.to.quiet()
+						side.from.wantRefusal(row.replyTo, proto.InvalidMessage)
+						side.to.wantNothing()
 					})
 				}
 			}
@@ -92,20 +92,20 @@ func TestBadEnvelopes(t *testing.T) {
 }
 
 func TestBinaryFrame(t *testing.T) {
-	b := start(t, Options{})
+	b := startServer(t, Options{})
 	host, agent := b.join("host", "s"), b.join("agent", "s")
-	if err := agent.ws.Write(t.Context(), websocket.MessageBinary, []byte(ask("i"))); err != nil {
+	if err := agent.ws.Write(t.Context(), websocket.MessageBinary, []byte(agentRequest("i"))); err != nil {
 		t.Fatal(err)
 	}
-	agent.refused("i", proto.InvalidMessage)
-	host.quiet()
+	agent.wantRefusal("i", proto.InvalidMessage)
+	host.wantNothing()
 }
 
 // A valid envelope arrives byte for byte, whatever else it contains.
 func TestGoodEnvelopes(t *testing.T) {
 	for way, join := range ways {
 		t.Run(way, func(t *testing.T) {
-			b := start(t, Options{})
+			b := startServer(t, Options{})
 			host, agent := join(b, "frontend", "s"), join(b, "agent", "s")
 			for _, side := range []struct {
 				from, to *party
@@ -127,12 +127,12 @@ func TestGoodEnvelopes(t *testing.T) {
 					} {
 						text := strings.ReplaceAll(text, "TYPE", kind)
 						side.from.send(text)
-						side.to.want(text)
+						side.to.wantMessage(text)
 					}
 				}
 			}
-			agent.quiet()
-			host.quiet()
+			agent.wantNothing()
+			host.wantNothing()
 		})
 	}
 }
@@ -148,7 +148,7 @@ func FuzzCheck(f *testing.F) {
 	for _, row := range badEnvelopes {
 		f.Add(strings.ReplaceAll(row.text, "TYPE", "tool.call"))
 	}
-	f.Add(ask("i"))
+	f.Add(agentRequest("i"))
 	f.Add(nested("tool.call", MaxDepth))
 	f.Add(`{"v":"mvp-0.2","type":"relay.join","id":"j","payload":{"role":"agent","sessionId":"s"}}`)
 	f.Fuzz(func(t *testing.T, text string) {

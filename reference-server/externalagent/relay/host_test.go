@@ -13,24 +13,24 @@ import (
 func TestHostReplaced(t *testing.T) {
 	both(t, func(_ *testing.T, b *bench, join func(role, session string) *party) {
 		first, a1, a2 := join("host", "s"), join("agent", "s"), join("agent", "s")
-		a1.send(ask("q1"))
-		first.want(ask("q1"))
-		a2.send(ask("q2"))
-		first.want(ask("q2"))
+		a1.send(agentRequest("q1"))
+		first.wantMessage(agentRequest("q1"))
+		a2.send(agentRequest("q2"))
+		first.wantMessage(agentRequest("q2"))
 		second := join("frontend", "s")
-		a1.refused("q1", proto.SessionNotActive)
-		a2.refused("q2", proto.SessionNotActive)
-		_ = first.Write(b.t.Context(), []byte(push("too late")))
-		first.ended(Replaced)
+		a1.wantRefusal("q1", proto.SessionNotActive)
+		a2.wantRefusal("q2", proto.SessionNotActive)
+		_ = first.Write(b.t.Context(), []byte(hostMessage("too late")))
+		first.wantEnd(Replaced)
 		_ = first.Close()
-		b.left(3)
-		a1.send(ask("q1"))
-		second.want(ask("q1"))
-		second.send(tell("q1", "x"))
-		a1.want(tell("q1", "x"))
-		a1.quiet()
-		a2.quiet()
-		second.quiet()
+		b.awaitLeft(3)
+		a1.send(agentRequest("q1"))
+		second.wantMessage(agentRequest("q1"))
+		second.send(hostReply("q1", "x"))
+		a1.wantMessage(hostReply("q1", "x"))
+		a1.wantNothing()
+		a2.wantNothing()
+		second.wantNothing()
 	})
 }
 
@@ -39,14 +39,14 @@ func TestHostReplacedBehindQueue(t *testing.T) {
 	both(t, func(_ *testing.T, _ *bench, join func(role, session string) *party) {
 		first, agent := join("host", "s"), join("agent", "s")
 		for range 100 {
-			agent.send(ask("q"))
+			agent.send(agentRequest("q"))
 		}
-		agent.quiet()
+		agent.wantNothing()
 		join("host", "s")
 		for range 100 {
-			first.want(ask("q"))
+			first.wantMessage(agentRequest("q"))
 		}
-		first.ended(Replaced)
+		first.wantEnd(Replaced)
 	})
 }
 
@@ -56,35 +56,35 @@ func TestHostGone(t *testing.T) {
 		host, a1, a2 := join("host", "s"), join("agent", "s"), join("agent", "s")
 		for _, p := range []*party{a1, a2} {
 			for _, id := range []string{"1", "2", "3"} {
-				p.send(ask(id))
-				host.want(ask(id))
+				p.send(agentRequest(id))
+				host.wantMessage(agentRequest(id))
 			}
 		}
 		said := `{"v":"mvp-0.2","type":"agent.message","id":"said","payload":{}}`
 		a1.send(said)
-		host.want(said)
-		host.send(tell("2", "x"))
-		a1.want(tell("2", "x"))
+		host.wantMessage(said)
+		host.send(hostReply("2", "x"))
+		a1.wantMessage(hostReply("2", "x"))
 		_ = host.Close()
-		b.left(2)
+		b.awaitLeft(2)
 		for _, p := range []*party{a1, a2} {
-			p.refused("1", proto.SessionNotActive)
+			p.wantRefusal("1", proto.SessionNotActive)
 			if p == a2 {
-				p.refused("2", proto.SessionNotActive)
+				p.wantRefusal("2", proto.SessionNotActive)
 			}
-			p.refused("3", proto.SessionNotActive)
-			p.send(ask("4"))
-			p.refused("4", proto.SessionNotActive)
+			p.wantRefusal("3", proto.SessionNotActive)
+			p.send(agentRequest("4"))
+			p.wantRefusal("4", proto.SessionNotActive)
 		}
 		host = join("host", "s")
-		host.quiet()
-		host.send(tell("1", "to all"))
-		a1.want(tell("1", "to all"))
-		a2.want(tell("1", "to all"))
-		a1.send(ask("5"))
-		host.want(ask("5"))
-		a1.quiet()
-		a2.quiet()
+		host.wantNothing()
+		host.send(hostReply("1", "to all"))
+		a1.wantMessage(hostReply("1", "to all"))
+		a2.wantMessage(hostReply("1", "to all"))
+		a1.send(agentRequest("5"))
+		host.wantMessage(agentRequest("5"))
+		a1.wantNothing()
+		a2.wantNothing()
 	})
 }
 
@@ -101,7 +101,7 @@ type attaching struct {
 
 func startAttaching(t *testing.T) *attaching {
 	a := &attaching{hosts: make(chan *party, 10), last: map[string]*party{}}
-	a.bench = start(t, Options{
+	a.bench = startServer(t, Options{
 		OnAgent: func(session string) {
 			host := a.attach("host", session)
 			a.note("agent "+session, func() { a.last[session] = host })
@@ -141,18 +141,18 @@ func TestOnAgent(t *testing.T) {
 			a := startAttaching(t)
 			agent := join(a.bench, "agent", "s")
 			host := <-a.hosts
-			agent.send(ask("q"))
-			host.want(ask("q"))
-			host.send(tell("q", "x"))
-			agent.want(tell("q", "x"))
+			agent.send(agentRequest("q"))
+			host.wantMessage(agentRequest("q"))
+			host.send(hostReply("q", "x"))
+			agent.wantMessage(hostReply("q", "x"))
 			second := join(a.bench, "agent", "s")
 			join(a.bench, "agent", "t")
 			_ = agent.Close()
-			a.left(4)
-			second.send(ask("q"))
-			host.want(ask("q"))
+			a.awaitLeft(4)
+			second.send(agentRequest("q"))
+			host.wantMessage(agentRequest("q"))
 			_ = second.Close()
-			a.left(2)
+			a.awaitLeft(2)
 			join(a.bench, "agent", "s")
 			a.called("agent s", "agent t", "empty s", "agent s")
 			join(a.bench, "host", "u")
@@ -167,12 +167,12 @@ func TestOnAgentAgain(t *testing.T) {
 	a := startAttaching(t)
 	agent := a.join("agent", "s")
 	_ = (<-a.hosts).Close()
-	agent.send(ask("q"))
-	agent.refused("q", proto.SessionNotActive)
+	agent.send(agentRequest("q"))
+	agent.wantRefusal("q", proto.SessionNotActive)
 	a.join("agent", "s")
 	host := <-a.hosts
-	agent.send(ask("q"))
-	host.want(ask("q"))
+	agent.send(agentRequest("q"))
+	host.wantMessage(agentRequest("q"))
 	a.called("agent s", "agent s")
 }
 
@@ -180,11 +180,11 @@ func TestOnAgentAgain(t *testing.T) {
 func TestOnAgentWithoutHost(t *testing.T) {
 	var mu sync.Mutex
 	calls := 0
-	b := start(t, Options{OnAgent: func(string) { mu.Lock(); defer mu.Unlock(); calls++ }})
+	b := startServer(t, Options{OnAgent: func(string) { mu.Lock(); defer mu.Unlock(); calls++ }})
 	for range 3 {
 		agent := b.join("agent", "s")
-		agent.send(ask("q"))
-		agent.refused("q", proto.SessionNotActive)
+		agent.send(agentRequest("q"))
+		agent.wantRefusal("q", proto.SessionNotActive)
 	}
 	mu.Lock()
 	defer mu.Unlock()
@@ -195,7 +195,7 @@ func TestOnAgentWithoutHost(t *testing.T) {
 
 // Agents that join and leave concurrently always find a host.
 func TestComingAndGoing(t *testing.T) {
-	b := start(t, Options{})
+	b := startServer(t, Options{})
 	var hosts sync.Map
 	var serving sync.WaitGroup
 	b.server.o.OnAgent = func(session string) {
@@ -210,7 +210,7 @@ func TestComingAndGoing(t *testing.T) {
 				if _, err := host.Read(t.Context()); err != nil {
 					return
 				}
-				_ = host.Write(t.Context(), []byte(tell("q", "x")))
+				_ = host.Write(t.Context(), []byte(hostReply("q", "x")))
 			}
 		})
 	}
@@ -227,8 +227,8 @@ func TestComingAndGoing(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				_ = agent.Write(t.Context(), []byte(ask("q")))
-				if got, err := agent.Read(t.Context()); string(got) != tell("q", "x") {
+				_ = agent.Write(t.Context(), []byte(agentRequest("q")))
+				if got, err := agent.Read(t.Context()); string(got) != hostReply("q", "x") {
 					t.Errorf("got %s (%v)", got, err)
 				}
 				_ = agent.Close()

@@ -10,22 +10,22 @@ import (
 
 // relay.joined repeats the role and sessionId as sent (EA-027 to EA-030).
 func TestJoin(t *testing.T) {
-	b := start(t, Options{})
+	b := startServer(t, Options{})
 	for _, role := range []string{"agent", "host", "frontend"} {
 		for _, session := range []string{"default", " ", "\x00/../é😀", strings.Repeat("é", 100)} {
 			p := b.dial()
 			p.send(joining("join "+role, role, session))
-			p.want(joined("join "+role, role, session))
-			p.quiet()
+			p.wantMessage(joined("join "+role, role, session))
+			p.wantNothing()
 		}
 	}
 	p := b.dial()
 	p.send(joining("", "agent", "s"))
-	p.want(joined("", "agent", "s"))
+	p.wantMessage(joined("", "agent", "s"))
 }
 
 func TestBadJoin(t *testing.T) {
-	p := start(t, Options{}).dial()
+	p := startServer(t, Options{}).dial()
 	for reason, text := range map[string]string{
 		"no id":              `{"v":"mvp-0.2","type":"relay.join","payload":{"role":"agent","sessionId":"s"}}`,
 		"no role":            `{"v":"mvp-0.2","type":"relay.join","id":"j","payload":{"sessionId":"s"}}`,
@@ -46,64 +46,64 @@ func TestBadJoin(t *testing.T) {
 			p.t = t
 			p.send(text)
 			if id := any("j"); reason != "no id" {
-				p.refused(id, proto.InvalidMessage)
+				p.wantRefusal(id, proto.InvalidMessage)
 			} else {
-				p.refused(nil, proto.InvalidMessage)
+				p.wantRefusal(nil, proto.InvalidMessage)
 			}
 		})
 	}
 	p.t = t
 	p.send(joining("j", "agent", "s"))
-	p.want(joined("j", "agent", "s"))
+	p.wantMessage(joined("j", "agent", "s"))
 }
 
 // Before the join nothing is passed on, and the connection stays open (EA-025, EA-026).
 func TestBeforeJoin(t *testing.T) {
-	b := start(t, Options{})
+	b := startServer(t, Options{})
 	host, agent, p := b.join("host", "s"), b.join("agent", "s"), b.dial()
 	for _, kind := range []string{"tool.call", "user.message", "relay.joined", "error", "session.pause"} {
 		p.send(object{"v": "mvp-0.2", "type": kind, "id": "i", "payload": object{"sessionId": "s"}})
-		p.refused("i", proto.SessionNotActive)
+		p.wantRefusal("i", proto.SessionNotActive)
 	}
 	p.send(object{"v": "mvp-0.2", "type": "tool.call", "payload": object{}})
-	p.refused(nil, proto.SessionNotActive)
+	p.wantRefusal(nil, proto.SessionNotActive)
 	p.send("hello")
-	p.refused(nil, proto.InvalidMessage)
-	host.quiet()
-	agent.quiet()
+	p.wantRefusal(nil, proto.InvalidMessage)
+	host.wantNothing()
+	agent.wantNothing()
 	p.send(joining("j", "agent", "s"))
-	p.want(joined("j", "agent", "s"))
-	p.send(ask("i"))
-	host.want(ask("i"))
+	p.wantMessage(joined("j", "agent", "s"))
+	p.send(agentRequest("i"))
+	host.wantMessage(agentRequest("i"))
 }
 
 func TestJoinTwice(t *testing.T) {
 	for way, join := range ways {
 		t.Run(way, func(t *testing.T) {
-			b := start(t, Options{})
+			b := startServer(t, Options{})
 			host, agent := join(b, "host", "s"), join(b, "agent", "s")
 			for _, role := range []string{"host", "frontend"} {
 				host.send(joining("again", role, "s"))
-				host.want(joined("again", role, "s"))
+				host.wantMessage(joined("again", role, "s"))
 			}
 			agent.send(joining("again", "agent", "s"))
-			agent.want(joined("again", "agent", "s"))
+			agent.wantMessage(joined("again", "agent", "s"))
 			for _, j := range []object{joining("o", "agent", "t"), joining("o", "host", "s"), joining("o", "guest", "s")} {
 				agent.send(j)
-				agent.refused("o", proto.InvalidMessage)
+				agent.wantRefusal("o", proto.InvalidMessage)
 			}
-			agent.send(ask("i"))
-			host.want(ask("i"))
-			host.send(push("once"))
-			agent.want(push("once"))
-			agent.quiet()
-			host.quiet()
+			agent.send(agentRequest("i"))
+			host.wantMessage(agentRequest("i"))
+			host.send(hostMessage("once"))
+			agent.wantMessage(hostMessage("once"))
+			agent.wantNothing()
+			host.wantNothing()
 		})
 	}
 }
 
 func TestHTTP(t *testing.T) {
-	b := start(t, Options{Origins: []string{"https://example.org"}})
+	b := startServer(t, Options{Origins: []string{"https://example.org"}})
 	for _, row := range []struct {
 		path, origin string
 		status       int

@@ -13,7 +13,7 @@ import (
 func both(t *testing.T, run func(t *testing.T, b *bench, join func(role, session string) *party)) {
 	for way, join := range ways {
 		t.Run(way, func(t *testing.T) {
-			b := start(t, Options{})
+			b := startServer(t, Options{})
 			run(t, b, func(role, session string) *party { return join(b, role, session) })
 		})
 	}
@@ -27,26 +27,26 @@ func TestRouting(t *testing.T) {
 		other, a3 := join("host", "S"), join("agent", "S")
 		all := []*party{host, a1, a2, other, a3}
 
-		a2.send(ask("q2"))
-		host.want(ask("q2"))
-		host.send(tell("q2", "answer"))
-		a2.want(tell("q2", "answer"))
-		host.send(push("all"))
-		a1.want(push("all"))
-		a2.want(push("all"))
-		host.send(tell("q2", "again")) // the request has already been answered
-		host.send(tell("q3", "nobody has asked"))
+		a2.send(agentRequest("q2"))
+		host.wantMessage(agentRequest("q2"))
+		host.send(hostReply("q2", "answer"))
+		a2.wantMessage(hostReply("q2", "answer"))
+		host.send(hostMessage("all"))
+		a1.wantMessage(hostMessage("all"))
+		a2.wantMessage(hostMessage("all"))
+		host.send(hostReply("q2", "again")) // the request has already been answered
+		host.send(hostReply("q3", "nobody has asked"))
 		for _, a := range []*party{a1, a2} {
-			a.want(tell("q2", "again"))
-			a.want(tell("q3", "nobody has asked"))
+			a.wantMessage(hostReply("q2", "again"))
+			a.wantMessage(hostReply("q3", "nobody has asked"))
 		}
-		a3.send(ask("q2"))
-		other.want(ask("q2"))
-		host.send(tell("q2", "of another session"))
-		a1.want(tell("q2", "of another session"))
-		a2.want(tell("q2", "of another session"))
+		a3.send(agentRequest("q2"))
+		other.wantMessage(agentRequest("q2"))
+		host.send(hostReply("q2", "of another session"))
+		a1.wantMessage(hostReply("q2", "of another session"))
+		a2.wantMessage(hostReply("q2", "of another session"))
 		for _, p := range all {
-			p.quiet()
+			p.wantNothing()
 		}
 	})
 }
@@ -55,11 +55,11 @@ func TestRouting(t *testing.T) {
 func TestNoAgents(t *testing.T) {
 	both(t, func(_ *testing.T, _ *bench, join func(role, session string) *party) {
 		host := join("host", "s")
-		host.send(push("alone"))
-		host.send(tell("i", "alone"))
-		host.quiet()
+		host.send(hostMessage("alone"))
+		host.send(hostReply("i", "alone"))
+		host.wantNothing()
 		agent := join("agent", "s")
-		agent.quiet()
+		agent.wantNothing()
 	})
 }
 
@@ -84,19 +84,19 @@ func TestEqualIDs(t *testing.T) {
 			{"session.end", "agent.message", []string{"1 session.ended", "2 error"}},
 		} {
 			a1.send(request(row.first))
-			host.want(request(row.first))
+			host.wantMessage(request(row.first))
 			a2.send(request(row.second))
-			host.want(request(row.second))
+			host.wantMessage(request(row.second))
 			for _, who := range row.answers {
 				to, kind := a2, who[2:]
 				if who[0] == '1' {
 					to = a1
 				}
 				host.send(answer(kind))
-				to.want(answer(kind))
+				to.wantMessage(answer(kind))
 			}
-			a1.quiet()
-			a2.quiet()
+			a1.wantNothing()
+			a2.wantNothing()
 		}
 	})
 }
@@ -105,15 +105,15 @@ func TestEqualIDs(t *testing.T) {
 func TestAskerLeaves(t *testing.T) {
 	both(t, func(_ *testing.T, b *bench, join func(role, session string) *party) {
 		host, a1, a2 := join("host", "s"), join("agent", "s"), join("agent", "s")
-		a1.send(ask("r"))
-		host.want(ask("r"))
-		a2.send(ask("r"))
-		host.want(ask("r"))
+		a1.send(agentRequest("r"))
+		host.wantMessage(agentRequest("r"))
+		a2.send(agentRequest("r"))
+		host.wantMessage(agentRequest("r"))
 		_ = a1.Close()
-		b.left(2)
-		host.send(tell("r", "x"))
-		a2.want(tell("r", "x"))
-		host.quiet()
+		b.awaitLeft(2)
+		host.send(hostReply("r", "x"))
+		a2.wantMessage(hostReply("r", "x"))
+		host.wantNothing()
 	})
 }
 
@@ -121,24 +121,24 @@ func TestAskerLeaves(t *testing.T) {
 func TestTooManyRequests(t *testing.T) {
 	for name, limits := range map[string]Limits{"count": {Requests: 2}, "bytes": {RequestBytes: 11}} {
 		t.Run(name, func(t *testing.T) {
-			b := start(t, Options{Limits: limits})
+			b := startServer(t, Options{Limits: limits})
 			host, a1, a2 := b.join("host", "s"), b.join("agent", "s"), b.join("agent", "s")
-			a2.send(ask("other"))
-			host.want(ask("other"))
+			a2.send(agentRequest("other"))
+			host.wantMessage(agentRequest("other"))
 			for _, id := range []string{"id-01", "id-02", "id-03"} {
-				a1.send(ask(id))
-				host.want(ask(id))
+				a1.send(agentRequest(id))
+				host.wantMessage(agentRequest(id))
 			}
-			host.send(tell("id-01", ""))
-			a1.want(tell("id-01", ""))
-			a2.want(tell("id-01", ""))
+			host.send(hostReply("id-01", ""))
+			a1.wantMessage(hostReply("id-01", ""))
+			a2.wantMessage(hostReply("id-01", ""))
 			for _, id := range []string{"id-02", "id-03"} {
-				host.send(tell(id, ""))
-				a1.want(tell(id, ""))
+				host.send(hostReply(id, ""))
+				a1.wantMessage(hostReply(id, ""))
 			}
-			host.send(tell("other", ""))
-			a2.want(tell("other", ""))
-			a1.quiet()
+			host.send(hostReply("other", ""))
+			a2.wantMessage(hostReply("other", ""))
+			a1.wantNothing()
 		})
 	}
 }
@@ -152,12 +152,12 @@ func TestOrder(t *testing.T) {
 		for n, a := range agents {
 			all.Go(func() {
 				for i := range count {
-					_ = a.Write(t.Context(), []byte(ask(fmt.Sprintf("%d/%03d", n, i))))
+					_ = a.Write(t.Context(), []byte(agentRequest(fmt.Sprintf("%d/%03d", n, i))))
 				}
 			})
 			all.Go(func() {
 				for i := range count {
-					if got, err := a.Read(t.Context()); err != nil || string(got) != push(fmt.Sprint(i)) {
+					if got, err := a.Read(t.Context()); err != nil || string(got) != hostMessage(fmt.Sprint(i)) {
 						t.Errorf("agent got %s (%v) at %d", got, err, i)
 						return
 					}
@@ -166,7 +166,7 @@ func TestOrder(t *testing.T) {
 		}
 		all.Go(func() {
 			for i := range count {
-				_ = host.Write(t.Context(), []byte(push(fmt.Sprint(i))))
+				_ = host.Write(t.Context(), []byte(hostMessage(fmt.Sprint(i))))
 			}
 		})
 		heard := make([]int, len(agents))
@@ -189,31 +189,31 @@ func TestPipelining(t *testing.T) {
 	both(t, func(_ *testing.T, _ *bench, join func(role, session string) *party) {
 		host, a1, a2 := join("host", "s"), join("agent", "s"), join("agent", "s")
 		for i := range 50 {
-			a1.send(ask(fmt.Sprint("a1-", i)))
-			a2.send(ask(fmt.Sprint("a2-", i)))
+			a1.send(agentRequest(fmt.Sprint("a1-", i)))
+			a2.send(agentRequest(fmt.Sprint("a2-", i)))
 		}
 		for range 100 {
-			host.send(tell(host.nextObject()["id"].(string), "x"))
+			host.send(hostReply(host.nextObject()["id"].(string), "x"))
 		}
 		for i := range 50 {
-			a1.want(tell(fmt.Sprint("a1-", i), "x"))
-			a2.want(tell(fmt.Sprint("a2-", i), "x"))
+			a1.wantMessage(hostReply(fmt.Sprint("a1-", i), "x"))
+			a2.wantMessage(hostReply(fmt.Sprint("a2-", i), "x"))
 		}
-		a1.quiet()
-		a2.quiet()
+		a1.wantNothing()
+		a2.wantNothing()
 	})
 }
 
 func TestNoHost(t *testing.T) {
 	both(t, func(_ *testing.T, _ *bench, join func(role, session string) *party) {
 		agent := join("agent", "s")
-		agent.send(ask("i"))
-		agent.refused("i", proto.SessionNotActive)
+		agent.send(agentRequest("i"))
+		agent.wantRefusal("i", proto.SessionNotActive)
 		agent.send(`{"v":"mvp-0.2","type":"agent.message","payload":{}}`)
-		agent.refused(nil, proto.SessionNotActive)
+		agent.wantRefusal(nil, proto.SessionNotActive)
 		host := join("host", "s")
-		agent.send(ask("i"))
-		host.want(ask("i"))
-		agent.quiet()
+		agent.send(agentRequest("i"))
+		host.wantMessage(agentRequest("i"))
+		agent.wantNothing()
 	})
 }

@@ -33,13 +33,13 @@ func idOf(p *party, name string) any { return p.nextObject()[name] }
 // passes reports whether the host receives a1's text before a valid request.
 func (w pair) passes(text string) bool {
 	w.a1.send(text)
-	w.a1.send(ask("after"))
-	return w.host.next() != ask("after")
+	w.a1.send(agentRequest("after"))
+	return w.host.next() != agentRequest("after")
 }
 
 // hears reports whether a party receives a push before the relay answers it.
 func (w pair) hears(p *party) bool {
-	w.host.send(push("x"))
+	w.host.send(hostMessage("x"))
 	w.host.send("x")
 	_ = first(w.host)
 	p.send("x")
@@ -94,7 +94,7 @@ var faults = []struct {
 		return nil
 	}}), func(w pair) bool {
 		p := w.b.dial()
-		p.send(ask("i"))
+		p.send(agentRequest("i"))
 		p.send("x")
 		return idOf(p, "replyTo") == nil
 	}},
@@ -114,13 +114,13 @@ var faults = []struct {
 	{"bytes changed", deciding(Policy{Pass: func(_, _ Party, _ *Envelope, data []byte) []byte {
 		return append([]byte(" "), data...)
 	}}), func(w pair) bool {
-		w.a1.send(ask("i"))
-		return w.host.next() != ask("i")
+		w.a1.send(agentRequest("i"))
+		return w.host.next() != agentRequest("i")
 	}},
 	{"silent without a host", deciding(Policy{HostAbsent: func(Relay, Party, *Envelope, *Refusal) *Refusal {
 		return nil
 	}}), func(w pair) bool {
-		w.t.send(ask("i"))
+		w.t.send(agentRequest("i"))
 		w.t.send("x")
 		return idOf(w.t, "replyTo") == nil
 	}},
@@ -161,9 +161,9 @@ var faults = []struct {
 			return out
 		}
 	}, func(w pair) bool {
-		w.a1.send(ask("1"))
-		w.a1.send(ask("2"))
-		return w.host.next() == ask("2") && w.host.next() == ask("1")
+		w.a1.send(agentRequest("1"))
+		w.a1.send(agentRequest("2"))
+		return w.host.next() == agentRequest("2") && w.host.next() == agentRequest("1")
 	}},
 	{"sent twice", func(o *Options) {
 		o.Outbound = func(_ Relay, _, to Party, frame []byte, send func(int, []byte)) {
@@ -171,8 +171,8 @@ var faults = []struct {
 			send(to.Conn, frame)
 		}
 	}, func(w pair) bool {
-		w.a1.send(ask("i"))
-		w.a1.send(ask("j"))
+		w.a1.send(agentRequest("i"))
+		w.a1.send(agentRequest("j"))
 		one := w.host.next()
 		return w.host.next() == one
 	}},
@@ -188,22 +188,22 @@ var faults = []struct {
 			go func() { (<-later)() }()
 		}
 	}, func(w pair) bool {
-		w.a1.send(ask("i"))
+		w.a1.send(agentRequest("i"))
 		_ = w.host.next()
-		w.host.send(tell("i", "x"))
-		w.host.quiet()
-		w.a1.send(ask("j"))
+		w.host.send(hostReply("i", "x"))
+		w.host.wantNothing()
+		w.a1.send(agentRequest("j"))
 		_ = w.host.next()
 		w.a1.send("x")
 		if first(w.a1) != "error" {
 			return false
 		}
-		return w.a2.next() == tell("i", "x")
+		return w.a2.next() == hostReply("i", "x")
 	}},
 	{"sends unasked, and ends", func(o *Options) {
 		o.Inbound = func(r Relay, from Party, f Frame) []Frame {
 			if host, ok := r.Host(from.Session); ok && from.Role == proto.AgentRole {
-				r.Send(from.Conn, []byte(push("greeting")))
+				r.Send(from.Conn, []byte(hostMessage("greeting")))
 				r.End(host.Conn, websocket.CloseError{Code: websocket.StatusNormalClosure})
 			}
 			return []Frame{f}
@@ -229,7 +229,7 @@ func TestSeams(t *testing.T) {
 				if faulty {
 					f.spoil(&o)
 				}
-				b := start(t, o)
+				b := startServer(t, o)
 				w := pair{b, b.attach("host", "s"), b.attach("agent", "s"), b.attach("agent", "s"), b.attach("agent", "t")}
 				if f.shows(w) != faulty {
 					t.Errorf("the fault shows: %v", !faulty)
@@ -243,7 +243,7 @@ func TestSeams(t *testing.T) {
 func TestParties(t *testing.T) {
 	type hop struct{ from, to Party }
 	hops, comes := make(chan hop, 100), make(chan Party, 100)
-	b := start(t, Options{
+	b := startServer(t, Options{
 		Inbound: func(r Relay, from Party, f Frame) []Frame {
 			comes <- from
 			return []Frame{f}
@@ -256,10 +256,10 @@ func TestParties(t *testing.T) {
 	host := Party{Conn: 1, Role: proto.HostRole, Session: "s", Attached: true}
 	agent := Party{Conn: 2, Role: proto.AgentRole, Session: "s"}
 	h, a := b.attach("frontend", "s"), b.join("agent", "s")
-	a.send(ask("q"))
-	h.want(ask("q"))
-	h.send(tell("q", "x"))
-	a.want(tell("q", "x"))
+	a.send(agentRequest("q"))
+	h.wantMessage(agentRequest("q"))
+	h.send(hostReply("q", "x"))
+	a.wantMessage(hostReply("q", "x"))
 	for _, want := range []Party{{Conn: 2}, agent, host} {
 		if got := <-comes; got != want {
 			t.Errorf("in from %+v, want %+v", got, want)

@@ -55,7 +55,7 @@ func TestActs(t *testing.T) {
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
-			u := shows(t, actPage, actHooks)
+			u := openHTML(t, actPage, actHooks)
 			for _, body := range r.do {
 				n := u.acts(body)
 				if rec := u.log.All()[n-1]; rec.Kind != transcript.Act || rec.Dir != transcript.Sent || string(rec.Bytes) != body ||
@@ -63,15 +63,15 @@ func TestActs(t *testing.T) {
 					t.Errorf("recorded is %s", rec.Line(200))
 				}
 			}
-			if got := u.says(); got != r.want {
+			if got := u.textsAtPage(); got != r.want {
 				t.Errorf("the page says %q, want %q", got, r.want)
 			}
 		})
 	}
 }
 
-// says returns what a page of actPage has received.
-func (u *tester) says() string {
+// textsAtPage returns what a page of actPage has received.
+func (u *tester) textsAtPage() string {
 	u.Helper()
 	var s string
 	if err := u.c.evaluateRetrying(u.ctx, "document.getElementById('out').textContent.replaceAll('  ',' ')",
@@ -97,7 +97,7 @@ func TestActErrors(t *testing.T) {
 		{`{"do":"type","on":"fixed","text":"x"}`, "type fixed: the fixed can only be read"},
 		{`{"do":"press","key":"NoSuchKey"}`, `press: there is no key "NoSuchKey"`},
 	}
-	u := shows(t, actPage, actHooks)
+	u := openHTML(t, actPage, actHooks)
 	for _, r := range rows {
 		n, err := u.c.Send(u.ctx, driver.Message{Label: "an act", Body: []byte(r.body)})
 		var no *ActError
@@ -123,16 +123,16 @@ func TestActErrors(t *testing.T) {
 
 func TestCovered(t *testing.T) {
 	cover := strings.Replace(actPage, "id=cover hidden", "id=cover", 1)
-	u := shows(t, cover, actHooks)
+	u := openHTML(t, cover, actHooks)
 	u.acts(`{"do":"click","on":"go"}`)
-	if diff := cmp.Diff("x;b true;", u.says()); diff != "" {
+	if diff := cmp.Diff("x;b true;", u.textsAtPage()); diff != "" {
 		t.Errorf("with a way to dismiss it, want(-) got(+):\n%s", diff)
 	}
 	hooks := actHooks
 	hooks.Dismiss = ""
-	u = shows(t, cover, hooks)
+	u = openHTML(t, cover, hooks)
 	u.acts(`{"do":"click","on":"go"}`)
-	if diff := cmp.Diff("b false;", u.says()); diff != "" {
+	if diff := cmp.Diff("b false;", u.textsAtPage()); diff != "" {
 		t.Errorf("without, want(-) got(+):\n%s", diff)
 	}
 }
@@ -154,9 +154,9 @@ document.getElementById('out').textContent+='b '+e.isTrusted+';'}</script>`
 		{"with each press", "99", "", clicks},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
-			u := shows(t, strings.Replace(page, "TIMES", r.times, 1), driver.Page{Controls: map[string]string{"go": "#b"}})
+			u := openHTML(t, strings.Replace(page, "TIMES", r.times, 1), driver.Page{Controls: map[string]string{"go": "#b"}})
 			u.acts(`{"do":"click","on":"go"}`)
-			if got := u.says(); got != r.said {
+			if got := u.textsAtPage(); got != r.said {
 				t.Errorf("the page says %q, want %q", got, r.said)
 			}
 			if n := u.count(transcript.Act, ""); n != r.acts {
@@ -168,7 +168,7 @@ document.getElementById('out').textContent+='b '+e.isTrusted+';'}</script>`
 
 // TestMoved: an element that the page moves is located before the click is aimed, not after.
 func TestMoved(t *testing.T) {
-	u := shows(t, `<div id=note></div><select id=s><option value=g>G<option value=d>D</select><button id=b>Go</button>`+
+	u := openHTML(t, `<div id=note></div><select id=s><option value=g>G<option value=d>D</select><button id=b>Go</button>`+
 		`<p id=out></p>
 <script>const $=(s)=>document.querySelector(s);$('#b').onclick=()=>{$('#out').textContent+='b;'};
 const shift=()=>{$('#note').style.height=(parseInt($('#note').style.height||0)+100)%300+'px'};
@@ -180,13 +180,14 @@ $('#s').onchange=()=>{requestAnimationFrame(shift);setTimeout(()=>{for(const t=D
 		u.acts(`{"do":"click","on":"go"}`)
 		u.acts(`{"do":"choose","on":"select","value":"g"}`)
 	}
-	if got := u.says(); got != "b;b;b;b;b;" {
+	if got := u.textsAtPage(); got != "b;b;b;b;b;" {
 		t.Errorf("the page says %q", got)
 	}
 }
 
 func TestDialogs(t *testing.T) {
-	u := shows(t, `<button id=b>Go</button><p id=out></p><script>document.getElementById('b').onclick=()=>{alert('a\nb');
+	u := openHTML(t, `<button id=b>Go</button><p id=out></p>`+
+		`<script>document.getElementById('b').onclick=()=>{alert('a\nb');
 const c=confirm('sure?');const p=prompt('name?','me');document.getElementById('out').textContent=c+' '+p}`+
 		`</script>`, driver.Page{Controls: map[string]string{"go": "#b"}})
 	n := u.acts(`{"do":"click","on":"go"}`)
@@ -200,23 +201,23 @@ const c=confirm('sure?');const p=prompt('name?','me');document.getElementById('o
 	if diff := cmp.Diff([]string{"alert a\nb", "confirm sure?", "prompt name?"}, got); diff != "" {
 		t.Errorf("want(-) got(+):\n%s", diff)
 	}
-	if got := u.looks().Text; !strings.Contains(got, "true me") {
+	if got := u.presentPage().Text; !strings.Contains(got, "true me") {
 		t.Errorf("the page shows %q", got)
 	}
 }
 
 // TestDialogWhileLoading: nothing waits for a dialog, not even Open.
 func TestDialogWhileLoading(t *testing.T) {
-	u := shows(t, `<script>alert('early')</script><p>done</p>`, driver.Page{})
-	if n := u.count(transcript.Dialog, "alert"); n != 1 || u.looks().Text != "done" {
-		t.Errorf("%d dialogs; there is:\n%s", n, u.told())
+	u := openHTML(t, `<script>alert('early')</script><p>done</p>`, driver.Page{})
+	if n := u.count(transcript.Dialog, "alert"); n != 1 || u.presentPage().Text != "done" {
+		t.Errorf("%d dialogs; there is:\n%s", n, u.recordLines())
 	}
 }
 
 func TestReloadAndOpen(t *testing.T) {
 	site := serve(t, `<p>first</p><a id=a href="/two">on</a>`)
 	site.pages["/two"] = "<p>second</p>"
-	u := opens(t, shared, site.URL+"/", driver.Page{Controls: map[string]string{"on": "#a", "go": "#go"}})
+	u := openPage(t, shared, site.URL+"/", driver.Page{Controls: map[string]string{"on": "#a", "go": "#go"}})
 	n := u.acts(`{"do":"reload"}`)
 	if r := u.awaitKind(n, transcript.Open, "page"); r.Reply != n || r.Status != 200 {
 		t.Errorf("after a reload: %s", r.Line(200))
@@ -225,7 +226,7 @@ func TestReloadAndOpen(t *testing.T) {
 	u.awaitSnapshot(n, "the second page", func(l snapshot.Page) bool { return l.Text == "second" })
 	n = u.acts(`{"do":"open","url":"` + site.URL + `/"}`)
 	u.settles()
-	if l := u.looks(); !strings.HasPrefix(l.Text, "first") || u.awaitKind(n, transcript.Open, "page").Reply != n {
+	if l := u.presentPage(); !strings.HasPrefix(l.Text, "first") || u.awaitKind(n, transcript.Open, "page").Reply != n {
 		t.Errorf("after an open: %q", l.Text)
 	}
 	n = u.acts(`{"do":"open","url":"http://127.0.0.1:1/"}`)
@@ -234,7 +235,7 @@ func TestReloadAndOpen(t *testing.T) {
 	}
 	u.settles()
 	if got := u.count(transcript.Failure, ""); got != 1 {
-		t.Errorf("%d failures:\n%s", got, u.told())
+		t.Errorf("%d failures:\n%s", got, u.recordLines())
 	}
 }
 
@@ -249,7 +250,7 @@ func TestActNeverWaitsForTheNetwork(t *testing.T) {
 		case <-r.Context().Done():
 		}
 	}
-	u := opens(t, shared, site.URL+"/", driver.Page{Controls: map[string]string{"go": "#b", "on": "#a"}})
+	u := openPage(t, shared, site.URL+"/", driver.Page{Controls: map[string]string{"go": "#b", "on": "#a"}})
 	n := u.acts(`{"do":"click","on":"go"}`)
 	u.settles()
 	if u.count(transcript.Dialog, "") != 0 {

@@ -94,7 +94,7 @@ func TestHeader(t *testing.T) {
 		`/other", {mode: "no-cors"})).then(() => document.body.append("all came"))</script>`)
 	d := New(Options{TLS: &tls.Config{InsecureSkipVerify: true}, Header: http.Header{"Authorization": {"Bearer s3cret"}}})
 	defer d.Close()
-	u := opens(t, d, url+"/", driver.Page{})
+	u := openPage(t, d, url+"/", driver.Page{})
 	u.awaitSnapshot(0, "the end", func(p snapshot.Page) bool { return strings.Contains(p.Text, "all came") })
 	if tokens("/") != "Bearer s3cret" || tokens("/data") != "Bearer s3cret" {
 		t.Errorf("the page was requested with %q, its data with %q", tokens("/"), tokens("/data"))

@@ -27,8 +27,8 @@ func TestFrames(t *testing.T) {
 	hooks := driver.Page{Select: "#s", Log: "#log",
 		Controls: map[string]string{"go": "text=Go", "far": "#far", "message": "#i"}}
 	t.Run("seen", func(t *testing.T) {
-		u := shows(t, framePage, hooks)
-		l := u.looks()
+		u := openHTML(t, framePage, hooks)
+		l := u.presentPage()
 		if !strings.HasPrefix(l.Text, "Outside ") || !strings.Contains(l.Text, "Go") ||
 			strings.Contains(l.Text, "elsewhere") {
 			t.Errorf("the text is %q", l.Text)
@@ -43,9 +43,9 @@ func TestFrames(t *testing.T) {
 		u.awaitSnapshot(mark, "a new row", func(l snapshot.Page) bool { return len(l.Log) == 3 })
 	})
 	t.Run("hidden", func(t *testing.T) {
-		u := shows(t, `<p>Outside</p><iframe id=f hidden></iframe><script>document.getElementById('f')`+
+		u := openHTML(t, `<p>Outside</p><iframe id=f hidden></iframe><script>document.getElementById('f')`+
 			`.contentDocument.body.innerHTML='<button id=b>Go</button>'</script>`, hooks)
-		if l := u.looks(); strings.Contains(l.Text, "Go") || l.Controls["go"].Visible || !l.Controls["go"].Found {
+		if l := u.presentPage(); strings.Contains(l.Text, "Go") || l.Controls["go"].Visible || !l.Controls["go"].Found {
 			t.Errorf("the text is %q, the button %+v", l.Text, l.Controls["go"])
 		}
 	})
@@ -57,9 +57,9 @@ func TestFrames(t *testing.T) {
 		{"typing nothing clears", `{"do":"type","on":"message","text":""}`, "i ;"},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
-			u := shows(t, framePage, hooks)
+			u := openHTML(t, framePage, hooks)
 			u.acts(r.do)
-			if got := u.says(); got != r.want {
+			if got := u.textsAtPage(); got != r.want {
 				t.Errorf("the page says %q, want %q", got, r.want)
 			}
 		})

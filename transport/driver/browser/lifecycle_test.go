@@ -62,7 +62,7 @@ func TestFind(t *testing.T) {
 }
 
 func TestOpenIsTold(t *testing.T) {
-	u := shows(t, "<p>hi</p>", driver.Page{})
+	u := openHTML(t, "<p>hi</p>", driver.Page{})
 	all := u.log.All()
 	if r := all[0]; r.Kind != transcript.Open || r.Dir != transcript.Sent || r.Conn != "A" {
 		t.Errorf("first is %s", r.Line(200))
@@ -144,7 +144,7 @@ func TestOpenErrors(t *testing.T) {
 }
 
 func TestCrash(t *testing.T) {
-	u := shows(t, `<p>hi</p>`, driver.Page{})
+	u := openHTML(t, `<p>hi</p>`, driver.Page{})
 	n := u.acts(`{"do":"open","url":"chrome://crash"}`)
 	if r := u.awaitKind(n, transcript.Closed, ""); r.Label != "the page has crashed" {
 		t.Errorf("closed is %s", r.Line(200))
@@ -159,7 +159,7 @@ func TestCrash(t *testing.T) {
 }
 
 func TestPageIsClosed(t *testing.T) {
-	u := shows(t, "<p>hi</p>", driver.Page{})
+	u := openHTML(t, "<p>hi</p>", driver.Page{})
 	startCommand(u.c.b.c.browserSession(), target.CloseTarget, target.CloseTargetParams{TargetID: u.c.t.id})
 	if r := u.awaitKind(0, transcript.Closed, ""); r.Label != "the page closed itself" {
 		t.Errorf("closed is %s", r.Line(200))
@@ -171,7 +171,7 @@ func TestBrowserDies(t *testing.T) {
 	d := New(Options{})
 	defer func() { _ = d.Close() }()
 	site := serve(t, "<p>hi</p>")
-	a, b := opens(t, d, site.URL+"/", driver.Page{}), opens(t, d, site.URL+"/", driver.Page{})
+	a, b := openPage(t, d, site.URL+"/", driver.Page{}), openPage(t, d, site.URL+"/", driver.Page{})
 	p := d.b.p
 	process, err := os.FindProcess(p.pid)
 	if err == nil {
@@ -185,8 +185,8 @@ func TestBrowserDies(t *testing.T) {
 			t.Errorf("closed is %s", r.Line(200))
 		}
 	}
-	c := opens(t, d, site.URL+"/", driver.Page{})
-	if c.looks().Text != "hi" || d.b.p == p {
+	c := openPage(t, d, site.URL+"/", driver.Page{})
+	if c.presentPage().Text != "hi" || d.b.p == p {
 		t.Error("there is no other browser")
 	}
 	if _, err := os.Stat(p.folder); !os.IsNotExist(err) {
@@ -226,10 +226,10 @@ func TestBrowserDoesNotStart(t *testing.T) {
 func TestProfiles(t *testing.T) {
 	site := serve(t, `<p id=p></p><script>p.textContent=localStorage.k+' '+document.cookie;localStorage.k='kept';`+
 		`document.cookie='c=1'</script>`)
-	a := opens(t, shared, site.URL+"/", driver.Page{})
-	b := opens(t, shared, site.URL+"/", driver.Page{With: a.c.Profile()})
-	other := opens(t, shared, site.URL+"/", driver.Page{})
-	if got := []string{a.looks().Text, b.looks().Text, other.looks().Text}; strings.Join(got,
+	a := openPage(t, shared, site.URL+"/", driver.Page{})
+	b := openPage(t, shared, site.URL+"/", driver.Page{With: a.c.Profile()})
+	other := openPage(t, shared, site.URL+"/", driver.Page{})
+	if got := []string{a.presentPage().Text, b.presentPage().Text, other.presentPage().Text}; strings.Join(got,
 		"|") != "undefined|kept c=1|undefined" {
 		t.Errorf("the pages show %q", got)
 	}
@@ -237,11 +237,11 @@ func TestProfiles(t *testing.T) {
 		t.Error("profiles are not named apart")
 	}
 	_ = a.c.Close(driver.Graceful)
-	if got := b.looks().Text; got != "kept c=1" {
+	if got := b.presentPage().Text; got != "kept c=1" {
 		t.Errorf("after the first has gone, the second shows %q", got)
 	}
-	third := opens(t, shared, site.URL+"/", driver.Page{With: b.c.Profile()})
-	if got := third.looks().Text; got != "kept c=1" {
+	third := openPage(t, shared, site.URL+"/", driver.Page{With: b.c.Profile()})
+	if got := third.presentPage().Text; got != "kept c=1" {
 		t.Errorf("the third shows %q", got)
 	}
 	u := &tester{T: t, ctx: bounded(t), log: transcript.New(nil)}
@@ -287,7 +287,7 @@ func TestClose(t *testing.T) {
 	site := serve(t, `<button id=b>Go</button><script>let n=0;setInterval(()=>{document.title=n++;b.textContent='Go '+n;`+
 		`console.error(n)},0);b.onclick=()=>{const end=Date.now()+60000;fetch('/busy');while(Date.now()<end);}</script>`)
 	site.handle["/busy"] = func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }
-	u := opens(t, shared, site.URL+"/", driver.Page{Controls: map[string]string{"go": "#b"}})
+	u := openPage(t, shared, site.URL+"/", driver.Page{Controls: map[string]string{"go": "#b"}})
 	u.awaitSnapshot(0, "some turns", func(l snapshot.Page) bool { return strings.Contains(l.Text, "Go 9") })
 	done := make(chan error, 1)
 	go func() {

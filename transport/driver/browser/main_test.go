@@ -89,8 +89,8 @@ func bounded(t *testing.T) context.Context {
 	return ctx
 }
 
-// opens opens a page; it is closed when the test ends.
-func opens(t *testing.T, d *Driver, url string, p driver.Page) *tester {
+// openPage opens a page; it is closed when the test ends.
+func openPage(t *testing.T, d *Driver, url string, p driver.Page) *tester {
 	t.Helper()
 	u := &tester{T: t, ctx: bounded(t), log: transcript.New(nil)}
 	c, err := d.Open(u.ctx, driver.OpenOptions{Party: "A", URL: url, Page: &p}, u.log.Append)
@@ -102,10 +102,10 @@ func opens(t *testing.T, d *Driver, url string, p driver.Page) *tester {
 	return u
 }
 
-// shows opens a page with the given HTML.
-func shows(t *testing.T, html string, p driver.Page) *tester {
+// openHTML opens a page with the given HTML.
+func openHTML(t *testing.T, html string, p driver.Page) *tester {
 	t.Helper()
-	return opens(t, shared, serve(t, html).URL+"/", p)
+	return openPage(t, shared, serve(t, html).URL+"/", p)
 }
 
 // acts performs an act that must succeed.
@@ -125,8 +125,8 @@ func (u *tester) settles() {
 	}
 }
 
-// looks returns the present state of the page.
-func (u *tester) looks() snapshot.Page {
+// presentPage returns the present state of the page.
+func (u *tester) presentPage() snapshot.Page {
 	u.Helper()
 	l, err := u.c.Look(u.ctx)
 	if err != nil {
@@ -140,7 +140,7 @@ func (u *tester) await(mark int, what string, match func(*transcript.Record) boo
 	u.Helper()
 	r, err := u.log.Await(u.ctx, mark, match)
 	if err != nil {
-		u.Fatalf("no %s: %v; there is:\n%s", what, err, u.told())
+		u.Fatalf("no %s: %v; there is:\n%s", what, err, u.recordLines())
 	}
 	return r
 }
@@ -170,7 +170,7 @@ func decode(t *testing.T, b []byte) (l snapshot.Page) {
 	return l
 }
 
-func (u *tester) told() string {
+func (u *tester) recordLines() string {
 	var b strings.Builder
 	for _, r := range u.log.All() {
 		b.WriteString(r.Line(300) + "\n")

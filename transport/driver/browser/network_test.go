@@ -57,7 +57,7 @@ func answersAsking(site *site) {
 func TestAsks(t *testing.T) {
 	site := serve(t, asking)
 	answersAsking(site)
-	u := opens(t, shared, site.URL+"/", driver.Page{Controls: map[string]string{"go": "#b"}})
+	u := openPage(t, shared, site.URL+"/", driver.Page{Controls: map[string]string{"go": "#b"}})
 	n := u.acts(`{"do":"click","on":"go"}`)
 	u.awaitSnapshot(n, "the end", func(l snapshot.Page) bool { return strings.Contains(l.Text, "all done") })
 	u.settles()
@@ -101,14 +101,14 @@ func TestPreflights(t *testing.T) {
 		w.Header().Set("Access-Control-Allow-Origin", "*")
 		w.Header().Set("Access-Control-Allow-Methods", "PUT")
 	}
-	u := shows(t, `<button id=b onclick="fetch('`+other.URL+`/x',{method:'PUT',body:'1'}).then(()=>`+
+	u := openHTML(t, `<button id=b onclick="fetch('`+other.URL+`/x',{method:'PUT',body:'1'}).then(()=>`+
 		`document.body.append('put'))">Go</button>`,
 		driver.Page{Controls: map[string]string{"go": "#b"}})
 	n := u.acts(`{"do":"click","on":"go"}`)
 	u.awaitSnapshot(n, "the end", func(l snapshot.Page) bool { return strings.Contains(l.Text, "put") })
 	u.settles()
 	if got := u.count(transcript.Ask, "PUT"); got != 1 || u.count(transcript.Ask, "OPTIONS") != 0 || len(methods) != 2 {
-		t.Errorf("the server was asked %q; there is:\n%s", methods, u.told())
+		t.Errorf("the server was asked %q; there is:\n%s", methods, u.recordLines())
 	}
 }
 
@@ -121,7 +121,7 @@ func TestBlocked(t *testing.T) {
 	for _, url := range urls {
 		fmt.Fprintf(&script, "await fetch(%q,{mode:'no-cors'}).catch(()=>0);", url)
 	}
-	u := shows(t, `<link rel=dns-prefetch href="//prefetch.example"><link rel=preconnect `+
+	u := openHTML(t, `<link rel=dns-prefetch href="//prefetch.example"><link rel=preconnect `+
 		`href="https://preconnect.example"><button id=b>Go</button><script>document.getElementById('b').onclick=async()=>{`+
 		script.String()+script.String()+
 		`for(const a of ['ws://socket.example/s','wss://203.0.113.9/t'])await new Promise(r=>{const w=new WebSocket(a);`+
@@ -193,7 +193,7 @@ func TestAllowed(t *testing.T) {
 }
 
 func TestConsole(t *testing.T) {
-	u := shows(t, `<button id=b>Go</button><script>console.error('boo',1,{a:2});console.warn('hm');setTimeout(()=>`+
+	u := openHTML(t, `<button id=b>Go</button><script>console.error('boo',1,{a:2});console.warn('hm');setTimeout(()=>`+
 		`{throw new Error('thrown')},0);
 document.getElementById('b').onclick=()=>{for(let i=0;i<300;i++)console.error('flood',i)}`+
 		`</script>`, driver.Page{Controls: map[string]string{"go": "#b"}})

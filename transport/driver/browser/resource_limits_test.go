@@ -31,7 +31,7 @@ func TestExcess(t *testing.T) {
 			if row.night {
 				tier.Night(t)
 			}
-			u := shows(t, `<button id=b>Go</button><script>const go = () => { `+row.script+
+			u := openHTML(t, `<button id=b>Go</button><script>const go = () => { `+row.script+
 				` }; if (location.search) setTimeout(go, 0); b.onclick = () => setTimeout(go, 0)</script>`,
 				driver.Page{Controls: map[string]string{"go": "#b"}})
 			p := shared.b.p
@@ -44,7 +44,7 @@ func TestExcess(t *testing.T) {
 				t.Errorf("Settle: %v", err)
 			}
 			_ = u.c.Close(driver.Graceful)
-			if other := shows(t, "<p>hi</p>", driver.Page{}); other.looks().Text != "hi" || shared.b.p != p {
+			if other := openHTML(t, "<p>hi</p>", driver.Page{}); other.presentPage().Text != "hi" || shared.b.p != p {
 				t.Error("the browser did not go on")
 			}
 		})
@@ -54,7 +54,7 @@ func TestExcess(t *testing.T) {
 // TestPlenty: a page that does much of everything, but ends, is not ended by the driver.
 func TestPlenty(t *testing.T) {
 	tier.Night(t)
-	u := shows(t, `<button id=b>Go</button><p id=p></p><script>b.onclick = async () => {
+	u := openHTML(t, `<button id=b>Go</button><p id=p></p><script>b.onclick = async () => {
 		for (let i = 0; i < 50; i++) confirm("sure?");
 		for (let i = 0; i < 100; i++) { const w = new Worker(URL.createObjectURL(new Blob(["postMessage(1)"])));
 			await new Promise(done => { w.onmessage = done }); w.terminate() }

@@ -27,7 +27,7 @@ const chatPage = `<style>.gone{display:none} .ghost{opacity:0} .hid{visibility:h
 <div data-level="Warning">three</div><div class="row r4">four</div></div>`
 
 func TestLook(t *testing.T) {
-	u := shows(t, chatPage, driver.Page{Select: "#mainAgentSelect", Chat: "#chat", Log: "#log", Loading: ".spin",
+	u := openHTML(t, chatPage, driver.Page{Select: "#mainAgentSelect", Chat: "#chat", Log: "#log", Loading: ".spin",
 		Levels: map[string]string{"fatal": ".r4"}, Controls: map[string]string{"new-session": "text=New session",
 			"send": "#send", "message": "#message", "stop": "#stop", "none": ""}})
 	l := decode(t, u.awaitKind(0, transcript.Snapshot, "").Bytes)
@@ -74,7 +74,7 @@ func TestLook(t *testing.T) {
 	if len(l.Controls) != 4 || !l.Loading || l.Modal != "" || l.Cut != 0 {
 		t.Errorf("controls %v, loading %v, modal %q, cut %d", l.Controls, l.Loading, l.Modal, l.Cut)
 	}
-	if diff := cmp.Diff(l.Select, u.looks().Select); diff != "" {
+	if diff := cmp.Diff(l.Select, u.presentPage().Select); diff != "" {
 		t.Errorf("Look is another than what was recorded:\n%s", diff)
 	}
 }
@@ -95,8 +95,8 @@ func TestBetween(t *testing.T) {
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
-			u := shows(t, r.html, driver.Page{Select: "#s", Controls: map[string]string{"new-session": "#n"}})
-			if got := u.looks().Between; got != r.want {
+			u := openHTML(t, r.html, driver.Page{Select: "#s", Controls: map[string]string{"new-session": "#n"}})
+			if got := u.presentPage().Between; got != r.want {
 				t.Errorf("between is %d, want %d", got, r.want)
 			}
 		})
@@ -116,7 +116,7 @@ addEventListener('keydown',(e)=>({1:()=>later(()=>{p.firstChild.data='other'}),2
 4:()=>later(()=>{root.firstChild.textContent='light'}),5:()=>later(()=>d.showModal()),6:()=>later(()=>` +
 		`{i.value='typed'}),7:()=>later(()=>{p.style.transition='opacity 1ms';p.style.opacity=0}),
 8:()=>later(()=>{history.pushState(0,'','#h')})})[e.key]?.())</script>`
-	u := shows(t, html, driver.Page{Select: "#s", Controls: map[string]string{"i": "#i"}})
+	u := openHTML(t, html, driver.Page{Select: "#s", Controls: map[string]string{"i": "#i"}})
 	rows := []struct {
 		reason, key string
 		match       func(snapshot.Page) bool
@@ -130,7 +130,7 @@ addEventListener('keydown',(e)=>({1:()=>later(()=>{p.firstChild.data='other'}),2
 		{"a transition", "7", func(l snapshot.Page) bool { return !strings.Contains(l.Text, "other") }},
 		{"the address", "8", func(l snapshot.Page) bool { return strings.HasSuffix(l.URL, "#h") }},
 	}
-	if l := u.looks(); !strings.Contains(l.Text, "shade") {
+	if l := u.presentPage(); !strings.Contains(l.Text, "shade") {
 		t.Errorf("the shadow is not read: %q", l.Text)
 	}
 	for _, r := range rows {
@@ -161,7 +161,7 @@ func TestLookSeesEachTask(t *testing.T) {
 		}
 		w.WriteHeader(204)
 	}
-	u := opens(t, shared, site.URL+"/", driver.Page{Select: "#s"})
+	u := openPage(t, shared, site.URL+"/", driver.Page{Select: "#s"})
 	mark := u.acts(`{"do":"choose","on":"select","value":"B"}`)
 	off := u.awaitSnapshot(mark, "a disabled select", func(l snapshot.Page) bool {
 		return l.Select.Disabled &&
@@ -176,13 +176,13 @@ func TestLookSeesEachTask(t *testing.T) {
 }
 
 func TestBounds(t *testing.T) {
-	u := shows(t, `<select id=s></select><div id=log></div><div id=text></div><script>
+	u := openHTML(t, `<select id=s></select><div id=log></div><div id=text></div><script>
 for(let i=0;i<300;i++)document.getElementById('s').add(new Option('o'+i));
 for(let i=0;i<600;i++){const d=document.createElement('div');d.textContent='row'+i;`+
 		`document.getElementById('log').append(d)}
 document.getElementById('text').textContent='word `+
 		`'.repeat(40000)</script>`, driver.Page{Select: "#s", Log: "#log", Chat: "#text"})
-	l := u.looks()
+	l := u.presentPage()
 	if len(l.Select.Options) != 200 || len(l.Log) != 500 || l.Cut != 100 || l.Log[499].Text != "row599" {
 		t.Errorf("%d options, %d rows, cut %d", len(l.Select.Options), len(l.Log), l.Cut)
 	}
@@ -199,13 +199,14 @@ document.getElementById('text').textContent='word `+
 }
 
 func TestLogTable(t *testing.T) {
-	u := shows(t, `<table id=log><tr class=info><td>a<td>b</tr></table><ul id=l2><li>head<ul><li class="e error">x</li>`+
+	u := openHTML(t, `<table id=log><tr class=info><td>a<td>b</tr></table>`+
+		`<ul id=l2><li>head<ul><li class="e error">x</li>`+
 		`</ul></ul>`, driver.Page{Log: "#log"})
-	if diff := cmp.Diff([]snapshot.Row{{Text: "a b", Levels: []string{"info"}}}, u.looks().Log); diff != "" {
+	if diff := cmp.Diff([]snapshot.Row{{Text: "a b", Levels: []string{"info"}}}, u.presentPage().Log); diff != "" {
 		t.Errorf("want(-) got(+):\n%s", diff)
 	}
-	u = shows(t, `<ul id=l2><li>head<ul><li class="e error">x</li></ul></ul>`, driver.Page{Log: "#l2", LogRow: "li li"})
-	if diff := cmp.Diff([]snapshot.Row{{Text: "x", Levels: []string{"e", "error"}}}, u.looks().Log); diff != "" {
+	u = openHTML(t, `<ul id=l2><li>head<ul><li class="e error">x</li></ul></ul>`, driver.Page{Log: "#l2", LogRow: "li li"})
+	if diff := cmp.Diff([]snapshot.Row{{Text: "x", Levels: []string{"e", "error"}}}, u.presentPage().Log); diff != "" {
 		t.Errorf("want(-) got(+):\n%s", diff)
 	}
 }
@@ -217,8 +218,9 @@ func TestShotAndLanguage(t *testing.T) {
 		_, _ = fmt.Fprintf(w, `<p>%s</p><p id=p></p><script>p.textContent=navigator.language+' '+navigator.languages[0]+' `+
 			`'+innerWidth+'x'+innerHeight+' '+document.visibilityState</script>`, r.Header.Get("Accept-Language"))
 	}
-	u := opens(t, shared, site.URL+"/", driver.Page{Language: "zh-CN"})
-	if got := u.looks().Text; !strings.HasPrefix(got, "zh-CN") || !strings.HasSuffix(got, "zh-CN zh-CN 1280x800 visible") {
+	u := openPage(t, shared, site.URL+"/", driver.Page{Language: "zh-CN"})
+	if got := u.presentPage().Text; !strings.HasPrefix(got, "zh-CN") ||
+		!strings.HasSuffix(got, "zh-CN zh-CN 1280x800 visible") {
 		t.Errorf("the page says %q", got)
 	}
 	png, err := u.c.Shot(u.ctx)

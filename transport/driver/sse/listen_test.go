@@ -85,7 +85,7 @@ func (h *hosted) kinds() []string {
 	return out
 }
 
-func (h *hosted) await(conn string, kind transcript.Kind, dir transcript.Dir) transcript.Record {
+func (h *hosted) awaitRecord(conn string, kind transcript.Kind, dir transcript.Dir) transcript.Record {
 	h.Helper()
 	ctx, cancel := context.WithTimeout(h.Context(), time.Minute)
 	defer cancel()
@@ -161,7 +161,7 @@ func TestListenerStreams(t *testing.T) {
 	if err != nil || line != "data: 1\n" {
 		t.Fatalf("%q %v", line, err)
 	}
-	if r := h.await("A api 1", transcript.Stream, transcript.Sent); r.N != n || r.Label != "hello" {
+	if r := h.awaitRecord("A api 1", transcript.Stream, transcript.Sent); r.N != n || r.Label != "hello" {
 		t.Errorf("%+v, want record %d", r, n)
 	}
 	_, second := h.open()
@@ -172,7 +172,7 @@ func TestListenerStreams(t *testing.T) {
 	if rest, err := io.ReadAll(res.Body); err != nil || string(rest) != "" {
 		t.Errorf("after the end: %q %v", rest, err)
 	}
-	h.await("A api 1", transcript.Closed, transcript.Sent)
+	h.awaitRecord("A api 1", transcript.Closed, transcript.Sent)
 	if _, err := s.Emit(t.Context(), "late", []byte("data: 2\n\n")); !errors.Is(err, driver.ErrClosed) {
 		t.Errorf("after the end: %v", err)
 	}
@@ -189,7 +189,7 @@ func TestListenerDropsStreams(t *testing.T) {
 		if _, err := io.ReadAll(res.Body); !errors.Is(err, want) {
 			t.Errorf("mode %d: reading ends with %v, want %v", how, err, want)
 		}
-		h.await("A api 1", transcript.Closed, transcript.Sent)
+		h.awaitRecord("A api 1", transcript.Closed, transcript.Sent)
 	}
 }
 
@@ -197,7 +197,7 @@ func TestListenerTellsThatATargetHasClosedAStream(t *testing.T) {
 	h := host(t, streaming)
 	res, s := h.open()
 	res.Body.Close()
-	h.await("A api 1", transcript.Closed, transcript.Received)
+	h.awaitRecord("A api 1", transcript.Closed, transcript.Received)
 	<-s.done
 	if got := h.l.Streams("A api"); len(got) != 0 {
 		t.Errorf("it still stands: %v", got)
@@ -217,7 +217,7 @@ func TestListenerHoldsAnswers(t *testing.T) {
 		res.Body.Close()
 		done <- res.Status
 	}()
-	h.await("A api", transcript.Request, transcript.Received)
+	h.awaitRecord("A api", transcript.Request, transcript.Received)
 	if n := len(h.log.All()); n != 1 {
 		t.Fatalf("answered before it was to be: %v", h.kinds())
 	}
@@ -243,7 +243,7 @@ func TestListenerCloseEndsWhatIsHeld(t *testing.T) {
 		}
 		done <- err
 	}()
-	h.await("A api", transcript.Request, transcript.Received)
+	h.awaitRecord("A api", transcript.Request, transcript.Received)
 	h.l.Close()
 	<-s.done
 	if err := <-done; err == nil {

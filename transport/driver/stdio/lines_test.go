@@ -56,7 +56,7 @@ func TestChunks(t *testing.T) {
 		x := newPuppet()
 		p := open(t, newDriver(t), driver.OpenOptions{Process: &stage{next: []*puppet{x}}, MaxEvent: 12})
 		for chunk := range slices.Chunk([]byte(text), size) {
-			x.says(t, string(chunk))
+			x.writeTexts(t, string(chunk))
 		}
 		x.exit("exit status 0")
 		_ = x.outW.Close()

@@ -219,8 +219,8 @@ func (p *party) await(what string, match func(*transcript.Record) bool) transcri
 	return r
 }
 
-// hears waits for a line with a prefix, and returns the rest of it.
-func (p *party) hears(start string) string {
+// awaitLine waits for a line with a prefix, and returns the rest of it.
+func (p *party) awaitLine(start string) string {
 	p.Helper()
 	r := p.await("a line "+start, func(r *transcript.Record) bool {
 		return r.Kind == transcript.Frame && r.Dir == transcript.Received && strings.HasPrefix(string(r.Bytes), start)
@@ -237,7 +237,7 @@ func (p *party) awaitEnd() transcript.Record {
 func (p *party) pid() int {
 	p.Helper()
 	p.send("pid")
-	pid, err := strconv.Atoi(p.hears(""))
+	pid, err := strconv.Atoi(p.awaitLine(""))
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -311,8 +311,8 @@ func (p *puppet) exit(how string) {
 	p.end()
 }
 
-// says returns once the driver has taken all of the text, that is, when it reads on.
-func (p *puppet) says(t *testing.T, texts ...string) {
+// writeTexts returns once the driver has taken all of the text, that is, when it reads on.
+func (p *puppet) writeTexts(t *testing.T, texts ...string) {
 	t.Helper()
 	for _, s := range append(texts, "") {
 		if _, err := io.WriteString(p.outW, s); err != nil {

@@ -107,7 +107,7 @@ func TestIdle(t *testing.T) {
 				}
 				return
 			}
-			x.says(t, tt.says...)
+			x.writeTexts(t, tt.says...)
 			second := open(t, d, driver.OpenOptions{Process: s, MaxEvent: 10})
 			if _, err := x.outW.Write([]byte(tt.then)); err != nil {
 				t.Fatal(err)
@@ -115,7 +115,7 @@ func TestIdle(t *testing.T) {
 			if tt.gone {
 				<-w.gone
 			} else {
-				x.says(t)
+				x.writeTexts(t)
 			}
 			if diff := cmp.Diff(tt.want, said(second.log.All())); diff != "" {
 				t.Errorf("want(-) got(+):\n%s", diff)
@@ -130,7 +130,7 @@ func TestIdleIsCountedAnew(t *testing.T) {
 	s := &stage{next: []*puppet{x}}
 	for range 3 {
 		open(t, d, driver.OpenOptions{Process: s}).close(driver.Graceful)
-		x.says(t, strings.Repeat("x", maxIdle-1)+"\n")
+		x.writeTexts(t, strings.Repeat("x", maxIdle-1)+"\n")
 	}
 	open(t, d, driver.OpenOptions{Process: s})
 }
@@ -195,7 +195,7 @@ func TestParallel(t *testing.T) {
 				p := open(t, d, driver.OpenOptions{Process: s})
 				said := strings.Repeat(string(rune('a'+i)), round+1) + "."
 				p.send(said)
-				if p.hears(said) != "" {
+				if p.awaitLine(said) != "" {
 					t.Error("it hears another one's")
 				}
 				p.close(driver.Graceful)

@@ -27,7 +27,7 @@ func TestSendAndReceive(t *testing.T) {
 	if mark := p.send(`{"a":"主代理"}`); mark != 3 {
 		t.Errorf("the mark is %d; want the third record", mark)
 	}
-	p.hears(`{"a"`)
+	p.awaitLine(`{"a"`)
 	p.close(driver.Reset)
 	type row struct {
 		Dir         transcript.Dir
@@ -130,7 +130,7 @@ func TestOpenEndsWithItsContextOnly(t *testing.T) {
 	p.conn = c
 	cancel()
 	p.send("still here")
-	p.hears("still here")
+	p.awaitLine("still here")
 }
 
 // TestTargetEnds: the transcript shows how the target ended, and all that it sent before; messages sent afterwards
@@ -196,7 +196,7 @@ func TestTargetDiesAtOnce(t *testing.T) {
 func TestStdoutHeldByOthers(t *testing.T) {
 	p := connect(t, driver.OpenOptions{}, soonEnds)
 	p.send("leave")
-	pid, err := strconv.Atoi(p.hears(""))
+	pid, err := strconv.Atoi(p.awaitLine(""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func TestStdoutHeldByOthers(t *testing.T) {
 func TestUnplugged(t *testing.T) {
 	p := connect(t, driver.OpenOptions{}, soonEnds)
 	p.send("unplug")
-	p.hears("unplugged")
+	p.awaitLine("unplugged")
 	n := p.send("are you there?")
 	p.await("what was not written", func(r *transcript.Record) bool {
 		return r.Kind == transcript.Failure && r.Reply == n && strings.Contains(r.Label, "broken pipe")
@@ -238,7 +238,7 @@ func TestTargetThatPauses(t *testing.T) {
 	p := connect(t, driver.OpenOptions{})
 	pid := p.pid()
 	p.send("pause")
-	p.hears("paused")
+	p.awaitLine("paused")
 	const lines, width = 2 * maxQueue, 1000 // more than a pipe and the queue hold together
 	var sending sync.WaitGroup
 	sending.Go(func() {
@@ -273,7 +273,7 @@ func TestTargetThatPauses(t *testing.T) {
 func deaf(t *testing.T, change func(*times)) *party {
 	p := connect(t, driver.OpenOptions{}, change)
 	p.send("pause")
-	p.hears("paused")
+	p.awaitLine("paused")
 	return p
 }
 
@@ -380,7 +380,7 @@ func TestConcurrent(t *testing.T) {
 func TestDriverIsTold(t *testing.T) {
 	p := connect(t, driver.OpenOptions{})
 	p.send("driver")
-	if got := p.hears(""); got != target.Stdio || Name != target.Stdio || New().Name() != Name {
+	if got := p.awaitLine(""); got != target.Stdio || Name != target.Stdio || New().Name() != Name {
 		t.Errorf("the process is told %q, the driver is %q", got, Name)
 	}
 }
@@ -390,7 +390,7 @@ func TestLastLines(t *testing.T) {
 	x := newPuppet()
 	x.bye = func() { _, _ = io.WriteString(x.outW, "goodbye\n") }
 	p := open(t, newDriver(t), driver.OpenOptions{Process: &stage{next: []*puppet{x}}})
-	x.says(t, "hello\n")
+	x.writeTexts(t, "hello\n")
 	p.close(driver.Reset)
 	late := map[string]bool{}
 	for _, r := range p.log.All() {

@@ -22,7 +22,7 @@ func TestListenerAcceptsInOrder(t *testing.T) {
 	h := hosts(t, ListenOptions{})
 	var dials sync.WaitGroup
 	for range maxOpen {
-		dials.Go(func() { h.ask(ask + "\r\n") })
+		dials.Go(func() { h.exchangeText(ask + "\r\n") })
 	}
 	dials.Wait()
 	for n := range maxOpen {
@@ -47,15 +47,15 @@ func TestListenerAcceptsInOrder(t *testing.T) {
 func TestListenerIsBounded(t *testing.T) {
 	h := hosts(t, ListenOptions{})
 	for range maxOpen {
-		h.ask(ask + "\r\n")
+		h.exchangeText(ask + "\r\n")
 	}
-	c := h.ask(ask + "\r\n")
+	c := h.exchangeText(ask + "\r\n")
 	body, _ := io.ReadAll(c.answer.Body)
 	if c.answer.StatusCode != 503 || !strings.Contains(string(body), "16 connections are open") {
 		t.Errorf("the answer is %d %q", c.answer.StatusCode, body)
 	}
 	_ = h.accept().Close(driver.Reset)
-	if c := h.ask(ask + "\r\n"); c.answer.StatusCode != 101 {
+	if c := h.exchangeText(ask + "\r\n"); c.answer.StatusCode != 101 {
 		t.Errorf("with a place free: %d", c.answer.StatusCode)
 	}
 }
@@ -64,7 +64,7 @@ func TestListenerIsBounded(t *testing.T) {
 func TestNobodyAccepts(t *testing.T) {
 	h := hosts(t, ListenOptions{})
 	for n := range maxUnaccepted {
-		c := h.ask(ask + "\r\n" + masked(0x88, ""))
+		c := h.exchangeText(ask + "\r\n" + masked(0x88, ""))
 		c.awaitEnd()
 		if c.answer.StatusCode != 101 {
 			t.Fatalf("connection %d: %d", n+1, c.answer.StatusCode)
@@ -74,21 +74,21 @@ func TestNobodyAccepts(t *testing.T) {
 		})
 		// Its place becomes free shortly after its end is recorded; the sixteenth connection after it finds it free.
 	}
-	if c := h.ask(ask + "\r\n"); c.answer.StatusCode != 503 {
+	if c := h.exchangeText(ask + "\r\n"); c.answer.StatusCode != 503 {
 		t.Errorf("one more: %d", c.answer.StatusCode)
 	}
 	h.accept() // it has ended, and its records tell so
-	if c := h.ask(ask + "\r\n"); c.answer.StatusCode != 101 {
+	if c := h.exchangeText(ask + "\r\n"); c.answer.StatusCode != 101 {
 		t.Errorf("after one is taken: %d", c.answer.StatusCode)
 	}
 }
 
 func TestPauseAndResume(t *testing.T) {
 	h := hosts(t, ListenOptions{})
-	first := h.ask(ask + "\r\n")
+	first := h.exchangeText(ask + "\r\n")
 	conn := h.accept()
 	h.l.Pause()
-	if c := h.ask(ask + "\r\n"); c.answer.StatusCode != 503 {
+	if c := h.exchangeText(ask + "\r\n"); c.answer.StatusCode != 503 {
 		t.Errorf("while paused: %d", c.answer.StatusCode)
 	}
 	if _, err := conn.Send(t.Context(), driver.Message{Body: []byte("still here")}); err != nil ||
@@ -100,7 +100,7 @@ func TestPauseAndResume(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if c := h.ask(ask + "\r\n"); c.answer.StatusCode != 101 {
+	if c := h.exchangeText(ask + "\r\n"); c.answer.StatusCode != 101 {
 		t.Errorf("afterwards: %d", c.answer.StatusCode)
 	}
 }
@@ -108,7 +108,7 @@ func TestPauseAndResume(t *testing.T) {
 func TestLeaveAndResume(t *testing.T) {
 	h := hosts(t, ListenOptions{})
 	url := h.l.URL()
-	first := h.ask(ask + "\r\n")
+	first := h.exchangeText(ask + "\r\n")
 	conn := h.accept()
 	for range 2 {
 		h.l.Leave()
@@ -132,7 +132,7 @@ func TestLeaveAndResume(t *testing.T) {
 	if err := h.l.Resume(); err != nil {
 		t.Fatal(err)
 	}
-	if c := h.ask(ask + "\r\n"); c.answer.StatusCode != 101 || h.l.URL() != url {
+	if c := h.exchangeText(ask + "\r\n"); c.answer.StatusCode != 101 || h.l.URL() != url {
 		t.Errorf("afterwards: %d at %s, which was %s", c.answer.StatusCode, h.l.URL(), url)
 	}
 }
@@ -154,7 +154,7 @@ func TestListenCloses(t *testing.T) {
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
 			h := hosts(t, ListenOptions{})
-			c := h.ask(ask + "\r\n")
+			c := h.exchangeText(ask + "\r\n")
 			conn := h.accept()
 			got := make(chan string, 1)
 			go func() {
@@ -184,10 +184,10 @@ func TestListenCloses(t *testing.T) {
 // TestListenerCloses: no client delays the close, and nothing reaches the sink afterwards.
 func TestListenerCloses(t *testing.T) {
 	h := hosts(t, ListenOptions{})
-	h.ask(ask + "\r\n") // never answers a close
-	h.write(ask)        // never comes to its end
-	h.ask("GET /other HTTP/1.1\r\n\r\n")
-	gone := h.ask(ask + "\r\n" + masked(0x88, ""))
+	h.exchangeText(ask + "\r\n") // never answers a close
+	h.write(ask)                 // never comes to its end
+	h.exchangeText("GET /other HTTP/1.1\r\n\r\n")
+	gone := h.exchangeText(ask + "\r\n" + masked(0x88, ""))
 	h.accept()
 	ended := h.accept()
 	gone.awaitEnd()
@@ -234,7 +234,7 @@ func TestListenConcurrent(t *testing.T) {
 	var all sync.WaitGroup
 	for range clients {
 		all.Go(func() {
-			c := h.ask(ask + "\r\n")
+			c := h.exchangeText(ask + "\r\n")
 			for range messages {
 				c.send(masked(0x89, "p"), masked(0x81, "from it"))
 			}

@@ -78,8 +78,8 @@ func (h *host) write(sent string) *socket {
 	return s
 }
 
-// ask connects, writes and reads the answer.
-func (h *host) ask(sent string) *client {
+// exchangeText connects, writes and reads the answer.
+func (h *host) exchangeText(sent string) *client {
 	h.Helper()
 	s := h.write(sent)
 	resp, err := http.ReadResponse(s.in, nil)
@@ -163,9 +163,9 @@ func TestListenRecords(t *testing.T) {
 				h := hosts(t, ListenOptions{MaxEvent: r.max})
 				var c *client
 				if early {
-					c = h.ask(ask + "\r\n" + strings.Join(r.send, ""))
+					c = h.exchangeText(ask + "\r\n" + strings.Join(r.send, ""))
 				} else {
-					c = h.ask(ask + "\r\n")
+					c = h.exchangeText(ask + "\r\n")
 					c.send(r.send...)
 				}
 				_ = c.Conn.(*net.TCPConn).CloseWrite()
@@ -191,7 +191,7 @@ func TestListenIsTold(t *testing.T) {
 		Subprotocols: []string{"b", "a"}})
 	request := strings.ReplaceAll(ask, "GET /agent/ws", "GET /agent/ws?x=1") +
 		"origin: null\r\nSec-WebSocket-Protocol: a, b\r\n\r\n"
-	c := h.ask(request)
+	c := h.exchangeText(request)
 	h.accept()
 	if got := c.answer.Header; c.answer.StatusCode != 101 || got.Get("Sec-WebSocket-Protocol") != "b" ||
 		got.Get("Sec-WebSocket-Accept") != "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" {
@@ -217,7 +217,7 @@ func timeless(records []transcript.Record) []transcript.Record {
 
 func TestListenSends(t *testing.T) {
 	h := hosts(t, ListenOptions{})
-	c := h.ask(ask + "\r\n")
+	c := h.exchangeText(ask + "\r\n")
 	conn := h.accept()
 	mark, err := conn.Send(t.Context(), driver.Message{Label: "state.updated", Body: []byte(`{"a":1}`)})
 	if err != nil || mark != 3 {
@@ -268,7 +268,7 @@ func TestListenRefuses(t *testing.T) {
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
 			h := hosts(t, ListenOptions{})
-			c := h.ask(r.send)
+			c := h.exchangeText(r.send)
 			body, _ := io.ReadAll(c.answer.Body)
 			if c.answer.StatusCode != r.status || !strings.Contains(string(body), r.body) {
 				t.Errorf("answered by %d %q; want %d with %q", c.answer.StatusCode, body, r.status, r.body)
@@ -333,7 +333,7 @@ func TestRefusalsAreNotToldForever(t *testing.T) {
 	h := hosts(t, ListenOptions{})
 	h.l.Pause()
 	for range maxRefusals + 10 {
-		c := h.ask(ask + "\r\n")
+		c := h.exchangeText(ask + "\r\n")
 		if c.answer.StatusCode != 503 {
 			t.Fatalf("answered by %d", c.answer.StatusCode)
 		}
