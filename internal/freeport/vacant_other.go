@@ -4,6 +4,6 @@ package freeport
 
 // isVacant reports whether nothing listens on a port.
 func isVacant(port int) bool {
-	l, err := listen(port)
+	l, err := listenLoopback(port)
 	return err == nil && l.Close() == nil
 }

@@ -2,5 +2,5 @@
 
 package load
 
-// resident is not known on this system.
-func resident(int) int64 { return 0 }
+// residentMemory is not known on this system.
+func residentMemory(int) int64 { return 0 }
