@@ -69,7 +69,7 @@ func (s *suite) isAnswered(ctx context.Context, name string) error {
 		Expected: "agent.started, pieces, agent.done", Observed: fmt.Sprint(order)}); err != nil {
 		return err
 	}
-	return s.Judge(s.bears(c, end, "TD-018"), s.outcome(end, answered, clauses[:1]))
+	return s.Judge(s.checkRef(c, end, "TD-018"), s.checkOutcome(end, answered, clauses[:1]))
 }
 
 // ended waits for the end of the answer in a client's ticket.
@@ -84,7 +84,7 @@ func (s *suite) ended(ctx context.Context, c *client, clauses []string) (transcr
 		}}, "agent.done", clauses...)
 }
 
-func (s *suite) outcome(end transcript.Record, want string, clauses []string) verdict.Finding {
+func (s *suite) checkOutcome(end transcript.Record, want string, clauses []string) verdict.Finding {
 	return steps.CheckOf(end, of(end, "outcome") == want, "the outcome "+want, clauses...)
 }
 
@@ -94,13 +94,13 @@ func (s *suite) endsAs(ctx context.Context, name, want string) error {
 	if err != nil {
 		return err
 	}
-	return s.Judge(s.outcome(end, want, clauses))
+	return s.Judge(s.checkOutcome(end, want, clauses))
 }
 
 // hasHeardOneEnd judges that no second agent.done follows: a fence shows that nothing more is on its way.
 func (s *suite) hasHeardOneEnd(ctx context.Context, name string) error {
 	c, ends := s.client(name), 0
-	return s.none(ctx, c, c.mark, func(r *transcript.Record) bool {
+	return s.judgeAbsence(ctx, c, c.mark, func(r *transcript.Record) bool {
 		if is(r, done) && of(*r, "ticket") == c.ticket {
 			ends++
 		}
@@ -110,7 +110,7 @@ func (s *suite) hasHeardOneEnd(ctx context.Context, name string) error {
 
 func (s *suite) isAsked(ctx context.Context, name string) error {
 	c := s.client(name)
-	r, err := s.expect(ctx, c, s.next(c, asks, done), "agent.asks", "TD-020")
+	r, err := s.expect(ctx, c, s.nextEffect(c, asks, done), "agent.asks", "TD-020")
 	if err != nil {
 		return err
 	}
@@ -119,6 +119,6 @@ func (s *suite) isAsked(ctx context.Context, name string) error {
 
 func (s *suite) hasHeardNoPiece(ctx context.Context, name string) error {
 	c := s.client(name)
-	return s.none(ctx, c, c.begun, func(r *transcript.Record) bool { return is(r, piece) && of(*r, "ticket") == c.ticket },
-		"no agent.piece without consent", "TD-020", "TD-021")
+	ofTicket := func(r *transcript.Record) bool { return is(r, piece) && of(*r, "ticket") == c.ticket }
+	return s.judgeAbsence(ctx, c, c.begun, ofTicket, "no agent.piece without consent", "TD-020", "TD-021")
 }

@@ -128,11 +128,11 @@ func (s *suite) noteObserved(ctx context.Context, name string) error {
 
 func (s *suite) getsPong(ctx context.Context, name string) error {
 	c := s.client(name)
-	r, err := s.expect(ctx, c, s.next(c, pong), "pong", "TD-008")
+	r, err := s.expect(ctx, c, s.nextEffect(c, pong), "pong", "TD-008")
 	if err != nil {
 		return err
 	}
-	return s.Judge(s.bears(c, r, "TD-008"))
+	return s.Judge(s.checkRef(c, r, "TD-008"))
 }
 
 func (s *suite) sendsType(ctx context.Context, name, kind string) error {
@@ -142,7 +142,7 @@ func (s *suite) sendsType(ctx context.Context, name, kind string) error {
 func (s *suite) sendsBody(ctx context.Context, name, body string) error {
 	c := s.client(name)
 	c.ref = ""
-	return s.carry(ctx, c, s.codec.carry(c.id, "a message", []byte(body)))
+	return s.sendBytes(ctx, c, s.codec.carry(c.id, "a message", []byte(body)))
 }
 
 // codes maps a refusal's code to the clauses that require it.
@@ -151,12 +151,12 @@ var codes = map[string]string{"bad-message": "TD-007", "unknown-ticket": "TD-013
 // isRefused judges a refusal.
 func (s *suite) isRefused(ctx context.Context, name, code string) error {
 	c, clause := s.client(name), codes[code]
-	r, err := s.expect(ctx, c, s.next(c, refused), "refused with "+code, clause)
+	r, err := s.expect(ctx, c, s.nextEffect(c, refused), "refused with "+code, clause)
 	if err != nil {
 		return err
 	}
 	if c.ref != "" {
-		if err := s.Judge(s.bears(c, r, clause)); err != nil {
+		if err := s.Judge(s.checkRef(c, r, clause)); err != nil {
 			return err
 		}
 	}

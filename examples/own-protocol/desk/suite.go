@@ -45,15 +45,15 @@ func (s *suite) send(ctx context.Context, c *client, kind, ticket string, rest m
 	if err != nil {
 		return err
 	}
-	return s.carry(ctx, c, m)
+	return s.sendBytes(ctx, c, m)
 }
 
 // nextRef returns a ref that is unique in the run.
 func (s *suite) nextRef() string { return fmt.Sprintf("%s-%d", s.Nonce, s.Serial()) }
 
-// carry sends bytes. Over HTTP it waits for the response, so that the server receives the next message after this
+// sendBytes sends bytes. Over HTTP it waits for the response, so that the server receives the next message after this
 // one.
-func (s *suite) carry(ctx context.Context, c *client, m driver.Message) error {
+func (s *suite) sendBytes(ctx context.Context, c *client, m driver.Message) error {
 	if c.conn == nil {
 		return steps.NotTestedf("client %s has no connection", c.name)
 	}
@@ -65,12 +65,12 @@ func (s *suite) carry(ctx context.Context, c *client, m driver.Message) error {
 	if s.codec.ws {
 		return nil
 	}
-	_, err = s.answer(ctx, c)
+	_, err = s.awaitResponse(ctx, c)
 	return err
 }
 
-// answer waits for the HTTP response to a client's latest message.
-func (s *suite) answer(ctx context.Context, c *client) (transcript.Record, error) {
+// awaitResponse waits for the HTTP response to a client's latest message.
+func (s *suite) awaitResponse(ctx context.Context, c *client) (transcript.Record, error) {
 	r, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: c.mark, Within: s.Env.Profile.Limits.HTTP.Duration,
 		Match: func(r *transcript.Record) bool { return r.Kind == transcript.Response && r.Reply == c.mark },
 		Hopeless: func(r *transcript.Record) string {
@@ -86,7 +86,7 @@ func (s *suite) answer(ctx context.Context, c *client) (transcript.Record, error
 }
 
 func (s *suite) isAccepted(ctx context.Context, name string) error {
-	r, err := s.answer(ctx, s.client(name))
+	r, err := s.awaitResponse(ctx, s.client(name))
 	if err != nil {
 		return err
 	}
@@ -104,8 +104,8 @@ func (s *suite) expect(ctx context.Context, c *client, w steps.Wait, want string
 	return r, nil
 }
 
-// bears checks that an event has the ref of its client's latest message.
-func (s *suite) bears(c *client, r transcript.Record, clause string) verdict.Finding {
+// checkRef checks that an event has the ref of its client's latest message.
+func (s *suite) checkRef(c *client, r transcript.Record, clause string) verdict.Finding {
 	return steps.CheckOf(r, of(r, "ref") == c.ref, "the ref "+c.ref, clause)
 }
 
@@ -124,18 +124,18 @@ func (s *suite) fence(c *client) func(context.Context) func(*transcript.Record) 
 	}
 }
 
-// next is the wait for an immediate effect of a client's latest message. An event with the ref of another message is
-// no match: the server may have sent it to the wrong client, which another clause forbids.
-func (s *suite) next(c *client, types ...string) steps.Wait {
+// nextEffect is the wait for an immediate effect of a client's latest message. An event with the ref of another message
+// is no match: the server may have sent it to the wrong client, which another clause forbids.
+func (s *suite) nextEffect(c *client, types ...string) steps.Wait {
 	return steps.Wait{After: c.mark, Fence: s.fence(c), Match: func(r *transcript.Record) bool {
 		ref := of(*r, "ref")
 		return is(r, types...) && (ref == c.ref || ref == "")
 	}}
 }
 
-// settle proves that all immediate effects of a client's messages have arrived. Without that proof an absence says
-// nothing.
-func (s *suite) settle(ctx context.Context, c *client) (last int, err error) {
+// awaitEffects proves that all immediate effects of a client's messages have arrived. Without that proof an absence
+// says nothing.
+func (s *suite) awaitEffects(ctx context.Context, c *client) (last int, err error) {
 	after := s.T.Len()
 	answer := s.fence(c)(ctx)
 	if answer == nil {
@@ -148,10 +148,10 @@ func (s *suite) settle(ctx context.Context, c *client) (last int, err error) {
 	return r.N, nil
 }
 
-// none judges that no record of a client between one record and a fence matches.
-func (s *suite) none(ctx context.Context, c *client, after int, match func(*transcript.Record) bool, want string,
-	clauses ...string) error {
-	last, err := s.settle(ctx, c)
+// judgeAbsence judges that no record of a client between one record and a fence matches.
+func (s *suite) judgeAbsence(ctx context.Context, c *client, after int, match func(*transcript.Record) bool,
+	want string, clauses ...string) error {
+	last, err := s.awaitEffects(ctx, c)
 	if err != nil {
 		return err
 	}

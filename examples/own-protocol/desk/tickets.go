@@ -46,7 +46,7 @@ func (s *suite) opens(ctx context.Context, name string) error {
 
 func (s *suite) isToldTicket(ctx context.Context, name string) error {
 	c, clauses := s.client(name), []string{"TD-011", "TD-007"}
-	r, err := s.expect(ctx, c, s.next(c, opened), "ticket.opened", clauses...)
+	r, err := s.expect(ctx, c, s.nextEffect(c, opened), "ticket.opened", clauses...)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (s *suite) isToldTicket(ctx context.Context, name string) error {
 	if err := s.Need(steps.CheckOf(r, c.ticket != "", "the id of a ticket", clauses...)); err != nil {
 		return err
 	}
-	return s.Judge(s.bears(c, r, "TD-011"),
+	return s.Judge(s.checkRef(c, r, "TD-011"),
 		steps.CheckOf(r, of(r, "subject") == subject, "the subject "+subject, "TD-011"))
 }
 
@@ -81,27 +81,27 @@ func (s *suite) ticketsDiffer(context.Context) error {
 
 func (s *suite) isToldClosed(ctx context.Context, name string) error {
 	c := s.client(name)
-	r, err := s.expect(ctx, c, s.next(c, closed), "ticket.closed", "TD-015")
+	r, err := s.expect(ctx, c, s.nextEffect(c, closed), "ticket.closed", "TD-015")
 	if err != nil {
 		return err
 	}
-	return s.Judge(s.bears(c, r, "TD-015"), steps.CheckOf(r, of(r, "ticket") == c.ticket, "ticket "+c.ticket, "TD-015"))
+	return s.Judge(s.checkRef(c, r, "TD-015"), steps.CheckOf(r, of(r, "ticket") == c.ticket, "ticket "+c.ticket, "TD-015"))
 }
 
 // hasHeardNothing needs two fences. After the first, everything that the owner's messages caused was sent; after the
 // second, everything sent to this client before has arrived.
 func (s *suite) hasHeardNothing(ctx context.Context, name, owner string) error {
 	c, o := s.client(name), s.client(owner)
-	if _, err := s.settle(ctx, o); err != nil {
+	if _, err := s.awaitEffects(ctx, o); err != nil {
 		return err
 	}
-	return s.none(ctx, c, c.begun, func(r *transcript.Record) bool { return of(*r, "ticket") == o.ticket },
+	return s.judgeAbsence(ctx, c, c.begun, func(r *transcript.Record) bool { return of(*r, "ticket") == o.ticket },
 		"no event about ticket "+o.ticket, "TD-014")
 }
 
 // nothingMore waits for possible late events; the monitor nothing-behind-closed judges them.
 func (s *suite) nothingMore(ctx context.Context, name string) error {
-	_, err := s.settle(ctx, s.client(name))
+	_, err := s.awaitEffects(ctx, s.client(name))
 	return err
 }
 
@@ -115,7 +115,7 @@ func (s *suite) asksHistory(ctx context.Context, name string) error {
 
 func (s *suite) isToldHistory(ctx context.Context, name string) error {
 	c := s.client(name)
-	r, err := s.expect(ctx, c, s.next(c, history), "ticket.history", "TD-024")
+	r, err := s.expect(ctx, c, s.nextEffect(c, history), "ticket.history", "TD-024")
 	if err != nil {
 		return err
 	}

@@ -87,7 +87,7 @@ func (d *desk) connect() *client {
 	d.n++
 	c := &client{id: d.clientID(d.n), out: make(chan []byte, 1024), gone: make(chan struct{})}
 	d.clients[c.id] = c
-	d.tell(c, Event{"type": "welcome", "client": c.id, "note": "How can we help?"})
+	d.sendEvent(c, Event{"type": "welcome", "client": c.id, "note": "How can we help?"})
 	return c
 }
 
@@ -101,14 +101,14 @@ func (d *desk) leave(c *client) {
 	}
 }
 
-func (d *desk) find(id string) *client {
+func (d *desk) findClient(id string) *client {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.clients[id]
 }
 
-// tell sends an event to a client.
-func (d *desk) tell(c *client, ev Event) {
+// sendEvent sends an event to a client.
+func (d *desk) sendEvent(c *client, ev Event) {
 	for _, one := range d.say(ev) {
 		numbered := Event{}
 		for k, v := range one {
@@ -128,23 +128,23 @@ func (d *desk) tell(c *client, ev Event) {
 	}
 }
 
-// about sends an event about a ticket.
-func (d *desk) about(t *ticket, ref, kind string, rest Event) {
+// sendTicketEvent sends an event about a ticket.
+func (d *desk) sendTicketEvent(t *ticket, ref, kind string, rest Event) {
 	ev := Event{"type": kind, "ticket": t.id, "ref": ref}
 	for k, v := range rest {
 		ev[k] = v
 	}
 	for _, c := range d.watchers(t.owner, d.clients) {
-		d.tell(c, ev)
+		d.sendEvent(c, ev)
 	}
 }
 
-func (d *desk) refuse(c *client, m Message, code, message string) {
+func (d *desk) sendRefusal(c *client, m Message, code, message string) {
 	ev := Event{"type": "refused", "ref": m.Ref, "code": code, "message": message}
 	if m.Ticket != "" {
 		ev["ticket"] = m.Ticket
 	}
-	d.tell(c, ev)
+	d.sendEvent(c, ev)
 }
 
 // handle processes a client's message.
@@ -161,16 +161,16 @@ func (d *desk) handle(c *client, body []byte) {
 	}
 	switch m.Type {
 	case "ping":
-		d.tell(c, Event{"type": "pong", "ref": m.Ref})
+		d.sendEvent(c, Event{"type": "pong", "ref": m.Ref})
 	case "open":
 		d.n++
 		t := &ticket{id: d.ticketID(c, d.n), owner: c}
 		d.tickets[t.id] = t
-		d.about(t, m.Ref, "ticket.opened", Event{"subject": m.Subject})
+		d.sendTicketEvent(t, m.Ref, "ticket.opened", Event{"subject": m.Subject})
 	case "say", "reply", "stop", "close", "history":
 		d.inTicket(c, m)
 	default:
-		d.refuse(c, m, "bad-message", "send a JSON object with a type that the document has")
+		d.sendRefusal(c, m, "bad-message", "send a JSON object with a type that the document has")
 	}
 }
 
@@ -179,53 +179,53 @@ func (d *desk) inTicket(c *client, m Message) {
 	t := d.tickets[m.Ticket]
 	switch {
 	case t == nil || !d.owns(c, t):
-		d.refuse(c, m, "unknown-ticket", "you have no such ticket")
+		d.sendRefusal(c, m, "unknown-ticket", "you have no such ticket")
 	case d.closed(t):
-		d.refuse(c, m, "closed", "the ticket is closed; open another one")
+		d.sendRefusal(c, m, "closed", "the ticket is closed; open another one")
 	case m.Type == "say" && d.busy(t):
-		d.refuse(c, m, "busy", "the agent is not done yet")
+		d.sendRefusal(c, m, "busy", "the agent is not done yet")
 	case m.Type == "say":
-		d.begin(t, m)
+		d.beginAnswer(t, m)
 	case m.Type == "reply" && t.pending != nil && m.Yes:
-		d.answer(t)
+		d.sendAnswer(t)
 	case m.Type == "reply" && t.pending != nil:
-		d.end(t, "declined", "")
+		d.endAnswer(t, "declined", "")
 	case m.Type == "stop" && t.pending != nil:
-		d.end(t, "stopped", "")
+		d.endAnswer(t, "stopped", "")
 	case m.Type == "close":
 		if t.pending != nil {
-			d.end(t, "stopped", "")
+			d.endAnswer(t, "stopped", "")
 		}
 		t.closed = true
-		d.about(t, m.Ref, "ticket.closed", nil)
+		d.sendTicketEvent(t, m.Ref, "ticket.closed", nil)
 	case m.Type == "history":
-		d.about(t, m.Ref, "ticket.history", Event{"said": t.said})
+		d.sendTicketEvent(t, m.Ref, "ticket.history", Event{"said": t.said})
 	}
 }
 
-// begin makes the agent answer, or ask for consent first.
-func (d *desk) begin(t *ticket, m Message) {
+// beginAnswer makes the agent answer, or ask for consent first.
+func (d *desk) beginAnswer(t *ticket, m Message) {
 	t.said, t.pending = append(t.said, m.Text), &m
-	d.about(t, m.Ref, "agent.started", nil)
+	d.sendTicketEvent(t, m.Ref, "agent.started", nil)
 	if m.Consent {
-		d.about(t, m.Ref, "agent.asks", Event{"question": "May I?"})
+		d.sendTicketEvent(t, m.Ref, "agent.asks", Event{"question": "May I?"})
 		return
 	}
-	d.answer(t)
+	d.sendAnswer(t)
 }
 
-// answer sends the agent's answer, which is short.
-func (d *desk) answer(t *ticket) {
+// sendAnswer sends the agent's answer, which is short.
+func (d *desk) sendAnswer(t *ticket) {
 	whole := ""
 	for _, word := range []string{"You said: ", t.pending.Text} {
 		whole += word
-		d.about(t, t.pending.Ref, "agent.piece", Event{"text": word})
+		d.sendTicketEvent(t, t.pending.Ref, "agent.piece", Event{"text": word})
 	}
-	d.end(t, "answered", whole)
+	d.endAnswer(t, "answered", whole)
 }
 
-func (d *desk) end(t *ticket, outcome, text string) {
+func (d *desk) endAnswer(t *ticket, outcome, text string) {
 	ref := t.pending.Ref
 	t.pending = nil
-	d.about(t, ref, "agent.done", Event{"outcome": outcome, "text": text})
+	d.sendTicketEvent(t, ref, "agent.done", Event{"outcome": outcome, "text": text})
 }

@@ -67,7 +67,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) message(w http.ResponseWriter, r *http.Request) {
-	c := s.desk.find(r.PathValue("client"))
+	c := s.desk.findClient(r.PathValue("client"))
 	if c == nil {
 		http.Error(w, "no such client", http.StatusNotFound)
 		return
