@@ -204,8 +204,8 @@ func explainAnswer(ctx context.Context, ps *steps.Protocols, protocol steps.Prot
 	case s.saysAny("server gave HTTP response to HTTPS client", "first record does not look like a TLS handshake"):
 		return fmt.Sprintf("%s does not speak TLS (give an http URL)", at)
 	case s.status == 0 && s.saysAny("tls: certificate required", "remote error: tls: bad certificate"):
-		return fmt.Sprintf("%s wants a certificate of its clients: %s (give one by --cert and --key, or by tls: in a "+
-			"profile)", at, lastPart(s.fault))
+		return fmt.Sprintf("%s wants a certificate of its clients: %s (give one by --client-cert and --client-key, or "+
+			"by tls: in a profile)", at, lastPart(s.fault))
 	case s.status == 0 && s.saysAny("x509:", "certificate"):
 		return fmt.Sprintf("%s has a TLS certificate that is not trusted: %s (name the certificate, or that of its "+
 			"authority, by --ca cert.pem, or by tls: in a profile)", at, lastPart(s.fault))

@@ -81,11 +81,11 @@ func TestRun(t *testing.T) {
 	if passed != 22 {
 		t.Errorf("%d clauses passed, want 22", passed)
 	}
-	out, exit := tickets(t, "report", "--from", filepath.Join(dir, "results.json"))
+	out, exit := tickets(t, "report", filepath.Join(dir, "results.json"))
 	if exit != 0 || !strings.HasPrefix(out, "tickets 1.0.0 (") {
 		t.Errorf("report: exit %d:\n%s", exit, out)
 	}
-	out, exit = tickets(t, "report", "--from", filepath.Join(dir, "results.json"), "--format", "html")
+	out, exit = tickets(t, "report", filepath.Join(dir, "results.json"), "--format", "html")
 	if exit != 0 || !strings.Contains(out, "TD-014") {
 		t.Errorf("report: exit %d:\n%s", exit, out)
 	}
@@ -189,7 +189,7 @@ func TestCommands(t *testing.T) {
 
 // TestServe: the reference server can be served alone, and init finds it.
 func TestServe(t *testing.T) {
-	c := command(t, "serve", "ticket-desk", "--addr", "127.0.0.1:0")
+	c := command(t, "serve", "ticket-desk", "--listen", "127.0.0.1:0")
 	out, err := c.StdoutPipe()
 	if err == nil {
 		err = c.Start()

@@ -42,13 +42,13 @@ times the floor they are: wall time, which contains the waits of a suite for sil
 which does not, and is not known of a browser. Both contain the target, in this process or as its child.
 
 If h2spec, a conformance tool for HTTP/2, is in PATH, it is measured in the same way against the server of Go's
-library. Figures of different machines do not compare; those of a busy machine say little. --json keeps every figure.
+library. Figures of different machines do not compare; those of a busy machine say little. -o keeps every figure.
 
 Exit codes: 0 measured · 2 wrong usage · 3 a target or the browser could not be started; otherwise that of the suite
 that did not pass, and so was not measured.`,
 		Example: `  parley bench
 ` + benchExample() + `
-  parley bench --driver ws --runs 5 --json bench.json`,
+  parley bench --driver ws --runs 5 -o bench.json`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return o.runBench(c.Context(), s) },
 	}
@@ -59,7 +59,7 @@ that did not pass, and so was not measured.`,
 		"drivers to measure, a comma-separated `LIST` (default those that the bundled targets declare)")
 	f.StringVar(&o.tags, "tags", "", "measure only the scenarios that a tag `EXPR` selects, and preflight")
 	f.IntVar(&o.runs, "runs", 3, "run each suite, and its bare round trips, `N` times")
-	f.StringVar(&o.json, "json", "", "also write all figures to `FILE`")
+	f.StringVarP(&o.json, "output", "o", "", "also write all figures to `FILE`")
 	return c
 }
 
@@ -87,7 +87,7 @@ func (o benchOptions) runBench(ctx context.Context, s *streams) error {
 	res.Skipped = append(left, res.Skipped...)
 	if o.json != "" {
 		if err := writeFile(o.json, func(w io.Writer) error { return benchJSON(w, res) }); err != nil {
-			return fmt.Errorf("--json: %w", err)
+			return fmt.Errorf("--output: %w", err)
 		}
 	}
 	return benchTable(s.Out, res)

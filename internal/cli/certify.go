@@ -37,7 +37,7 @@ const (
 func certifyCommand(s *streams) *cobra.Command {
 	var o certifyOptions
 	c := &cobra.Command{
-		Use:   "certify RESULTS --key KEY",
+		Use:   "certify RESULTS --signing-key KEY",
 		Short: "Sign a certificate for a conformant run",
 		Long: `Sign a certificate that a target conformed, from the results.json of a run and the transcripts beside it: an
 in-toto statement in a DSSE envelope, and a page for people beside it. Nothing is run.
@@ -46,8 +46,8 @@ Only a conformant run of a whole suite is certified. A baseline, a filter, --all
 --faults and bundled targets are refused, with the reason, and exit code 1.`,
 		Example: `  parley keygen
   parley run --target my.yaml
-  parley certify parley-results/results.json --key parley.key --target-version 1.4.2 --artifact my-server.tar.gz
-  parley verify parley-results/certificate.json --key parley.pub`,
+  parley certify parley-results/results.json --signing-key parley.key --target-version 1.4.2 --artifact my-server.tar.gz
+  parley verify parley-results/certificate.json --public-key parley.pub`,
 		Args: oneArg("certify", "the results.json of a run"),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.results = args[0]
@@ -55,7 +55,7 @@ Only a conformant run of a whole suite is certified. A baseline, a filter, --all
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.key, "key", "", "sign with the private key in `FILE`, which parley keygen wrote (required)")
+	f.StringVar(&o.key, "signing-key", "", "sign with the private key in `FILE`, which parley keygen wrote (required)")
 	f.StringVar(&o.version, "target-version", "", "`VERSION` of the target that was judged "+
 		"(default that of parley run --target-version)")
 	f.StringVar(&o.artifact, "artifact", "",
@@ -63,8 +63,8 @@ Only a conformant run of a whole suite is certified. A baseline, a filter, --all
 	f.StringVar(&o.expires, "expires", "", "last `DAY` on which the certificate is valid, such as 2027-12-31 "+
 		"(default a year after the run)")
 	f.StringVar(&o.kills, "kills", "",
-		"kill matrices `FILE` that parley mutants --matrix wrote (default those of this program)")
-	f.StringVar(&o.out, "out", "", "`FILE` for the certificate; the page has the ending .html "+
+		"kill matrices `FILE` that parley mutants -o wrote (default those of this program)")
+	f.StringVarP(&o.out, "output", "o", "", "`FILE` for the certificate; the page has the ending .html "+
 		"(default certificate.json beside the results)")
 	declareLangOf(f, &o.lang, "the page and of what is printed: en or zh; the certificate is the same in each")
 	return c
@@ -98,25 +98,25 @@ func runCertify(ctx context.Context, o certifyOptions, s *streams) error {
 		return err
 	}
 	if o.key == "" {
-		return usagef("certify: --key is missing (name a private key; parley keygen makes one)")
+		return usagef("certify: --signing-key is missing (name a private key; parley keygen makes one)")
 	}
 	pem, err := input.Read(o.key, maxKey)
 	if err != nil {
-		return usagef("--key: %v", err)
+		return usagef("--signing-key: %v", err)
 	}
 	key, err := certificate.ParsePrivate(pem)
 	if err != nil {
-		return usagef("--key: %s: %v", o.key, err)
+		return usagef("--signing-key: %s: %v", o.key, err)
 	}
 	if o.out == "" {
 		o.out = filepath.Join(filepath.Dir(o.results), "certificate.json")
 	}
 	page := strings.TrimSuffix(o.out, filepath.Ext(o.out)) + ".html"
 	if page == o.out {
-		return usagef("--out: %s is the name of the page (choose another, such as certificate.json)", o.out)
+		return usagef("--output: %s is the name of the page (choose another, such as certificate.json)", o.out)
 	}
-	err = errors.Join(hasFolder("--out", o.out), ownFile(o.out, certificate.PayloadType), ownFile(page, certificate.Mark))
-	if err != nil {
+	mine := errors.Join(ownFile(o.out, certificate.PayloadType), ownFile(page, certificate.Mark))
+	if err := errors.Join(hasFolder("--output", o.out), mine); err != nil {
 		return err
 	}
 	raw, res, err := sealedResults(o.results)
@@ -280,7 +280,7 @@ func (o certifyOptions) killFigures(protocol, role string) (*certificate.KillFig
 	if all == nil && len(bundle) == 0 {
 		return nil, nil
 	}
-	const mend = "parley mutants --matrix kills.json makes them, and --kills kills.json names them"
+	const mend = "parley mutants -o kills.json makes them, and --kills kills.json names them"
 	if all == nil {
 		return nil, usagef("certify: this program has no kill matrices (%s)", mend)
 	}
@@ -349,25 +349,26 @@ func keygenCommand(s *streams) *cobra.Command {
 beside it the public one (.pub), which others need to check that a certificate is yours. Existing files are not
 replaced.`,
 		Example: `  parley keygen
-  parley keygen --out keys/release.key`,
+  parley keygen --output keys/release.key`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error { return runKeygen(out, s) },
 	}
-	c.Flags().StringVar(&out, "out", "parley.key", "`FILE` for the private key; the public one has the ending .pub")
+	c.Flags().StringVarP(&out, "output", "o", "parley.key",
+		"`FILE` for the private key; the public one has the ending .pub")
 	return c
 }
 
 func runKeygen(out string, s *streams) error {
 	public := strings.TrimSuffix(out, filepath.Ext(out)) + ".pub"
 	if public == out {
-		return usagef("--out: %s is the name of the public key (choose another, such as parley.key)", out)
+		return usagef("--output: %s is the name of the public key (choose another, such as parley.key)", out)
 	}
-	if err := hasFolder("--out", out); err != nil {
+	if err := hasFolder("--output", out); err != nil {
 		return err
 	}
 	for _, name := range []string{out, public} {
 		if _, err := os.Lstat(name); err == nil {
-			return usagef("keygen: %s exists, and a key is not replaced (name another file with --out)", name)
+			return usagef("keygen: %s exists, and a key is not replaced (name another file with --output)", name)
 		}
 	}
 	private, pub, err := certificate.NewKey()

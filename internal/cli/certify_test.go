@@ -13,7 +13,7 @@ import (
 	"parley/reports/certificate"
 )
 
-// killsCmd writes kill matrices of the suite of this program for a protocol, as parley mutants --matrix does in a few
+// killsCmd writes kill matrices of the suite of this program for a protocol, as parley mutants --output does in a few
 // minutes.
 func killsCmd(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {

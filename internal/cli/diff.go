@@ -33,7 +33,7 @@ The exit code is 1 only if there is a regression: a clause failed that did not b
 a binding clause that was judged before is not tested now. A clause that only the new suite has is no regression.`,
 		Example: `  parley diff main/results.json parley-results/results.json
   parley diff old.json new.json --format markdown >> "$GITHUB_STEP_SUMMARY"
-  parley diff old.json new.json --format html --out changes.html`,
+  parley diff old.json new.json --format html --output changes.html`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return usagef("diff: name two results.json, OLD and NEW, not %d", len(args))
@@ -44,7 +44,7 @@ a binding clause that was judged before is not tested now. A clause that only th
 	}
 	f := c.Flags()
 	f.StringVar(&o.format, "format", "text", "`FORMAT`: text, markdown or html")
-	f.StringVar(&o.out, "out", "", "write `FILE` instead of printing")
+	f.StringVarP(&o.out, "output", "o", "", "write `FILE` instead of printing")
 	declareLangOf(f, &o.lang, "the comparison: en or zh")
 	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")
 	return c

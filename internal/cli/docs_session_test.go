@@ -147,7 +147,7 @@ func (s *session) run(command string, lines int) string {
 	})
 	command, background := strings.CutSuffix(command, " &")
 	if strings.HasPrefix(command, "parley serve") && !strings.Contains(command, "--role agent") {
-		command, background = command+" --addr 127.0.0.1:"+s.ports["8124"], true
+		command, background = command+" --listen 127.0.0.1:"+s.ports["8124"], true
 	}
 	ctx, cancel := context.WithTimeout(s.t.Context(), 5*time.Minute)
 	cmd := exec.CommandContext(ctx, "sh", "-c", "exec "+command)

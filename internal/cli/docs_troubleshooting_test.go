@@ -164,7 +164,7 @@ func TestTroubleshootingShown(t *testing.T) {
 			[]string{"run", "--target", answering(302, "Location=/login")}},
 		{"target … is not started: another process", 3, []string{"run", "--target",
 			profile("url: " + taken.URL + "\ncommand: {run: [sleep, '60']}\n")}},
-		{"… is in use", 3, []string{"serve", "--addr", strings.TrimPrefix(taken.URL, "http://")}},
+		{"… is in use", 3, []string{"serve", "--listen", strings.TrimPrefix(taken.URL, "http://")}},
 		{"target … ended before it was ready", 3,
 			[]string{"run", "--target", profile("command: {run: [sh, -c, exit 3]}\n")}},
 		{"… unknown key", 2, []string{"run", "--target", profile("url: http://127.0.0.1:1\nmodle: {}\n")}},

@@ -55,7 +55,7 @@ func pongs(t *testing.T, client *http.Client, url string) (n int) {
 func TestProxyFaults(t *testing.T) {
 	out := t.TempDir()
 	at := chatServer(t, "")
-	p := startProxy(t, "--protocol", "session-chat", "--to", at, "--out", out, "--faults", faultFile(t, 2))
+	p := startProxy(t, "--protocol", "session-chat", "--target", at, "--out", out, "--faults", faultFile(t, 2))
 	if n := pongs(t, quickClient(t), p.url()); n != 4 {
 		t.Errorf("%d pongs, want 4", n)
 	}
@@ -90,7 +90,7 @@ func TestProxyFaultsRefused(t *testing.T) {
 	}{
 		{[]string{"--protocol", "session-runtime", "--faults", file, "--", "true"},
 			"fragments.yaml:1: fragments is not for lines"},
-		{[]string{"--protocol", "session-chat", "--to", "http://127.0.0.1:1", "--faults", "none.yaml"}, "--faults: "},
+		{[]string{"--protocol", "session-chat", "--target", "http://127.0.0.1:1", "--faults", "none.yaml"}, "--faults: "},
 	} {
 		p := startProxy(t, append([]string{"--out", t.TempDir()}, one.args...)...) // after -- it would belong to the command
 		if _, code := p.awaitEnd(); code != 2 || !strings.Contains(p.stderrText(), one.want) {

@@ -95,12 +95,12 @@ func TestCommandsOnAFullDisk(t *testing.T) {
 	}
 	before := content(t, full)
 	for _, command := range []string{
-		"report --from results.json --format html --out reports",
-		"report --from results.json --format markdown",
-		"report results.json --format html --out matrix",
-		"diff results.json results.json --format html --out changes.html",
+		"report results.json --format html --out reports",
+		"report results.json --format markdown",
+		"report --matrix results.json --format html --out matrix",
+		"diff results.json results.json --format html --output changes.html",
 		"baseline update base.yaml --from results.json",
-		"keygen --out a.key",
+		"keygen --output a.key",
 		"site .",
 	} {
 		name := strings.Join(strings.Fields(command)[:2], " ")

@@ -61,7 +61,7 @@ func initCommand(s *streams) *cobra.Command {
 	}
 	c.Flags().StringVar(&o.protocol, "protocol", "", protocols)
 	c.Flags().StringVar(&o.role, "role", "", "`ROLE` of the target if it is an agent; that of a server is detected")
-	c.Flags().StringVar(&o.out, "out", "target.yaml", "`FILE` to write")
+	c.Flags().StringVarP(&o.out, "output", "o", "target.yaml", "`FILE` to write")
 	o.link.declareFlags(c.Flags())
 	c.Flags().BoolVar(&o.force, "force", false, "overwrite the file")
 	c.Flags().BoolVar(&o.schema, "schema", false, "print the JSON Schema of profiles, for editors, and probe nothing")
@@ -182,7 +182,7 @@ func runInit(ctx context.Context, args []string, o initOptions, s *streams) erro
 // rejectExisting rejects a file that exists.
 func (o initOptions) rejectExisting() error {
 	if _, err := os.Stat(o.out); err == nil && !o.force {
-		return usagef("--out: %s exists (name another file, or overwrite it with --force)", o.out)
+		return usagef("--output: %s exists (name another file, or overwrite it with --force)", o.out)
 	}
 	return nil
 }
@@ -253,13 +253,13 @@ func writeProfile(o initOptions, text string) error {
 	write := func(w io.Writer) error { _, err := io.WriteString(w, text); return err }
 	if o.force {
 		if err := writeFile(o.out, write); err != nil {
-			return usagef("--out: %v", err)
+			return usagef("--output: %v", err)
 		}
 		return nil
 	}
 	f, err := os.OpenFile(o.out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) // fails if the file exists by now
 	if err != nil {
-		return usagef("--out: %v", err)
+		return usagef("--output: %v", err)
 	}
 	return errors.Join(write(f), f.Close())
 }

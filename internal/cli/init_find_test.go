@@ -21,7 +21,7 @@ func initAt(t *testing.T, url string, flags ...string) (code int, said, profile 
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "target.yaml")
 	var stdout, stderr bytes.Buffer
-	code = runParley(append([]string{"init", url, "--out", out}, flags...), &streams{Out: &stdout, Err: &stderr})
+	code = runParley(append([]string{"init", url, "--output", out}, flags...), &streams{Out: &stdout, Err: &stderr})
 	text, err := os.ReadFile(out)
 	if err == nil && len(text) == 0 {
 		t.Error("an empty profile was written")

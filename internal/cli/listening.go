@@ -72,34 +72,17 @@ type linkOptions struct {
 	headers       []string
 	insecure      bool
 	ca, cert, key string
-
-	certFlag, keyFlag string // names of the flags of cert and key; "": the usual ones
 }
 
 // declareFlags defines the flags.
 func (l *linkOptions) declareFlags(f *pflag.FlagSet) {
-	l.declareHeaders(f)
-	f.BoolVar(&l.insecure, "insecure", false, "do not check the certificate of the target; such a run never certifies")
-	f.StringVar(&l.ca, "ca", "", "PEM `FILE` of the authority that signed the target's certificate")
-	f.StringVar(&l.cert, "cert", "", "PEM `FILE` of the client certificate to present to the target")
-	f.StringVar(&l.key, "key", "", "PEM `FILE` of its key")
-}
-
-// declareHeaders defines --header.
-func (l *linkOptions) declareHeaders(f *pflag.FlagSet) {
 	f.StringArrayVarP(&l.headers, "header", "H", nil,
 		"send the header `NAME:VALUE` with every request to the target; may be repeated; @env:VAR in the value is the "+
 			"environment variable VAR, a secret")
-}
-
-// declareBeside defines the flags for a command that has --key of its own.
-func (l *linkOptions) declareBeside(f *pflag.FlagSet) {
-	l.declareHeaders(f)
 	f.StringVar(&l.ca, "ca", "", "PEM `FILE` of the authority that signed the target's certificate")
-	f.BoolVar(&l.insecure, "insecure", false, "do not check the certificate of the target")
-	l.certFlag, l.keyFlag = "--client-cert", "--client-key"
-	f.StringVar(&l.cert, "client-cert", "", "PEM `FILE` of the client certificate to present to the target")
-	f.StringVar(&l.key, "client-key", "", "PEM `FILE` of its key")
+	f.BoolVar(&l.insecure, "insecure", false, "do not check the certificate of the target; such a run never certifies")
+	f.StringVar(&l.cert, "client-cert", "", "PEM `FILE` of the certificate to present to the target as its client")
+	f.StringVar(&l.key, "client-key", "", "PEM `FILE` of the key of --client-cert")
 }
 
 // givenFlags returns the flags as given, without secrets.
@@ -115,7 +98,7 @@ func (l linkOptions) givenFlags() []string {
 	if l.insecure {
 		out = append(out, "--insecure")
 	}
-	for _, f := range []struct{ name, value string }{{"--ca", l.ca}, {"--cert", l.cert}, {"--key", l.key}} {
+	for _, f := range []struct{ name, value string }{{"--ca", l.ca}, {"--client-cert", l.cert}, {"--client-key", l.key}} {
 		if f.value != "" {
 			out = append(out, f.name, shellWord(f.value))
 		}
@@ -133,20 +116,17 @@ func (l linkOptions) firstGiven() string {
 	case l.ca != "":
 		return "--ca"
 	case l.cert != "":
-		return l.flagOf("cert")
+		return linkFlag("cert")
 	case l.key != "":
-		return l.flagOf("key")
+		return linkFlag("key")
 	}
 	return ""
 }
 
-// flagOf returns the flag for a key of the profile's section tls.
-func (l linkOptions) flagOf(key string) string {
-	switch {
-	case key == "cert" && l.certFlag != "":
-		return l.certFlag
-	case key == "key" && l.keyFlag != "":
-		return l.keyFlag
+// linkFlag returns the flag for a key of the profile's section tls.
+func linkFlag(key string) string {
+	if key == "cert" || key == "key" {
+		return "--client-" + key
 	}
 	return "--" + key
 }
@@ -193,7 +173,7 @@ func (l linkOptions) nameFlag(err error) error {
 	}
 	flag := l.tlsFlag()
 	if wrong.Key != "" {
-		flag = l.flagOf(wrong.Key)
+		flag = linkFlag(wrong.Key)
 	}
 	msg := strings.ReplaceAll(wrong.Msg, " with insecure", " with --insecure")
 	for _, path := range []string{l.ca, l.cert, l.key} { // as they were given
@@ -201,7 +181,7 @@ func (l linkOptions) nameFlag(err error) error {
 			msg = strings.ReplaceAll(msg, abs, path)
 		}
 	}
-	mend := mendOf.ReplaceAllStringFunc(wrong.Mend, func(m string) string { return "by " + l.flagOf(m[3:]) })
+	mend := mendOf.ReplaceAllStringFunc(wrong.Mend, func(m string) string { return "by " + linkFlag(m[3:]) })
 	return usagef("%s", (&target.TLSError{Key: flag, Msg: msg, Mend: mend}).Error())
 }
 

@@ -18,9 +18,9 @@ func TestListening(t *testing.T) {
 		flag string
 		args []string
 	}{
-		{"--addr", []string{"serve"}},
-		{"--addr", []string{"simulate"}},
-		{"--listen", []string{"proxy", "--to", "http://127.0.0.1:1", "--protocol", "agent-select", "--out", t.TempDir()}},
+		{"--listen", []string{"serve"}},
+		{"--console", []string{"simulate"}},
+		{"--listen", []string{"proxy", "--target", "http://127.0.0.1:1", "--protocol", "agent-select", "--out", t.TempDir()}},
 	} {
 		for addr, want := range map[string]struct {
 			code int

@@ -190,6 +190,7 @@ func completeRoot(root *cobra.Command, s *streams) *cobra.Command {
 	root.SetHelpCommand(helpCommand())
 	root.InitDefaultCompletionCmd()
 	refusingEmpty(root)
+	readFormerFlags(root, s)
 	addCompletion(root)
 	wrapHelp(root)
 	return root
@@ -235,7 +236,7 @@ type Parts struct {
 	Protocols *steps.Protocols // that it can judge
 	Targets   launch.Targets   // bundled targets to judge and to serve; may be nil
 
-	// Kills are the kill matrices of the suite, which parley mutants --matrix wrote, for certificates; may be nil.
+	// Kills are the kill matrices of the suite, which parley mutants -o wrote, for certificates; may be nil.
 	Kills []byte
 	// Released are the digests of the suites of released versions, by version, which certificates may name; may be nil.
 	Released map[string]string

@@ -39,7 +39,7 @@ sent at once, or at the recorded pace with --speed. A request that is in no reco
 WebSocket message no answer; stderr shows each of them with the recorded one that is most similar. The first line
 on stdout is the URL. The mock ends when it is interrupted.
 
-With --against, act as the recorded clients did against a server: a URL or a profile, also one that is started over
+With --target, act as the recorded clients did against a server: a URL or a profile, also one that is started over
 stdio. What a client did on its own is done at once; what it did in reply to a message is done when a matching message
 arrives, in any order. A reply that repeats an id of a message is sent again if such a message arrives again with
 another id. A message that is in no recording is printed with the recorded one that is most similar; if that has not
@@ -49,10 +49,10 @@ prints what was not done, and the messages that were missing.
 
 Exit codes: 0 interrupted, or everything was done and known · 1 a message was in no recording (when serving, only
 with --strict), or something was not done · 2 wrong usage, or a file is not a recording that can be played · 3 the
-target could not be started or reached, or the address is taken · 130 --against was interrupted.`,
+target could not be started or reached, or the address is taken · 130 --target was interrupted.`,
 		Example: `  parley mock good.jsonl
-  parley mock good.jsonl refusals.jsonl --addr 127.0.0.1:3000 --ignore chat:/content
-  parley mock good.jsonl --against http://localhost:3000`,
+  parley mock good.jsonl refusals.jsonl --listen 127.0.0.1:3000 --ignore chat:/content
+  parley mock good.jsonl --target http://localhost:3000`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.against != "" {
 				return o.playClients(c, args, s)
@@ -61,16 +61,16 @@ target could not be started or reached, or the address is taken · 130 --against
 				return usagef("--speed %v: want a number from 0 to 1000000", o.speed)
 			}
 			if c.Flags().Changed("within") {
-				return usagef("--within is for --against: a mock that serves waits until it is interrupted")
+				return usagef("--within is for --target: a mock that serves waits until it is interrupted")
 			}
 			return serveMock(c.Context(), args, o, s)
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.addr, "addr", "127.0.0.1:0", "`ADDRESS` to listen on, of loopback; port 0 is any free one")
-	f.StringVar(&o.against, "against", "", "act as the recorded client, against `TARGET`: a URL or a profile")
+	f.StringVar(&o.addr, "listen", "127.0.0.1:0", "`ADDRESS` to listen on, of loopback; port 0 is any free one")
+	f.StringVar(&o.against, "target", "", "act as the recorded client, against `TARGET`: a URL or a profile")
 	f.DurationVar(&o.within, "within", 10*time.Second,
-		"with --against: wait at most `LIMIT` for a message on which the next act depends")
+		"with --target: wait at most `LIMIT` for a message on which the next act depends")
 	f.Float64Var(&o.speed, "speed", 0, "when serving, answer `N` times as fast as recorded (1: as recorded; default "+
 		"without waiting)")
 	f.BoolVar(&o.strict, "strict", false, "exit with 1 if a message came that is in no recording")
@@ -115,7 +115,7 @@ func openRecordings(ctx context.Context, names []string, s *streams) (all []mock
 // serveMock serves recordings until ctx ends.
 func serveMock(ctx context.Context, names []string, o mockOptions, s *streams) error {
 	if host, _, err := net.SplitHostPort(o.addr); err != nil || !isLoopback(host) {
-		return usagef("--addr %s: a mock listens on loopback only, such as 127.0.0.1:3000", o.addr)
+		return usagef("--listen %s: a mock listens on loopback only, such as 127.0.0.1:3000", o.addr)
 	}
 	var unknown atomic.Bool
 	opts := mock.Options{Addr: o.addr, Speed: o.speed, Unknown: func(what string) {
@@ -136,7 +136,7 @@ func serveMock(ctx context.Context, names []string, o mockOptions, s *streams) e
 	if err != nil {
 		var op *net.OpError
 		if errors.As(err, &op) {
-			return describeListenError("--addr", o.addr, err)
+			return describeListenError("--listen", o.addr, err)
 		}
 		return usagef("mock: %v", err)
 	}
@@ -152,10 +152,10 @@ func serveMock(ctx context.Context, names []string, o mockOptions, s *streams) e
 // playClients acts as recorded clients did, and prints what was not as recorded.
 func (o mockOptions) playClients(c *cobra.Command, names []string, s *streams) error {
 	switch {
-	case c.Flags().Changed("addr"):
-		return usagef("mock: --against plays clients, and --addr serves: one of them")
+	case c.Flags().Changed("listen"):
+		return usagef("mock: --target plays clients, and --listen serves: one of them")
 	case c.Flags().Changed("speed"):
-		return usagef("mock: --speed paces answers, and with --against the target answers")
+		return usagef("mock: --speed paces answers, and with --target the target answers")
 	case o.within <= 0:
 		return usagef("--within %s: want a positive duration, such as 10s", o.within)
 	}

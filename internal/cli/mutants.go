@@ -77,7 +77,8 @@ Exit 1 if a mutant survives, or if no mutant is killed by a tested, binding clau
 		"run each mutant through the whole suite, and report how many clauses it breaks besides its own")
 	f.BoolVar(&o.missing, "missing", false, "run only the mutants whose results by this suite are not yet in --out")
 	f.StringVar(&o.out, "out", "", "write the results of each mutant into `FOLDER`")
-	f.StringVar(&o.matrix, "matrix", "", "write the kill matrices into `FILE`, in the form that certificates refer to")
+	f.StringVarP(&o.matrix, "output", "o", "",
+		"write the kill matrices into `FILE`, in the form that certificates refer to")
 	f.IntVar(&o.concurrency, "concurrency", 0, "mutants side by side (default 24)")
 	return c
 }
@@ -94,7 +95,7 @@ func runMutants(ctx context.Context, o mutantsOptions, s *streams) error {
 		all, err = chooseMutants(all, o.only)
 	}
 	if err == nil && o.matrix != "" && len(o.only) > 0 {
-		err = usagef("--matrix: a matrix of some mutants proves nothing about the suite (leave out --only)")
+		err = usagef("--output: a matrix of some mutants proves nothing about the suite (leave out --only)")
 	}
 	if err == nil && o.list {
 		return listMutants(all, o.json, s)

@@ -78,8 +78,6 @@ func writeMatrix(ctx context.Context, paths []string, o reportOptions, chosen bo
 	switch {
 	case err != nil:
 		return err
-	case o.from != "":
-		return usagef("report: --from and arguments cannot be combined (name all results as arguments)")
 	case o.out == "" && len(asked) > 1:
 		return usagef("report: %d formats cannot all be printed (name a folder with --out, or one format)", len(asked))
 	}

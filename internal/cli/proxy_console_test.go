@@ -19,7 +19,7 @@ import (
 func TestProxyConsole(t *testing.T) {
 	out := t.TempDir()
 	recording := filepath.Join(out, "passed.jsonl")
-	p := startProxy(t, "--protocol", "session-chat", "--to", chatServer(t, "no-timestamp"), "--out", out, "--record",
+	p := startProxy(t, "--protocol", "session-chat", "--target", chatServer(t, "no-timestamp"), "--out", out, "--record",
 		recording, "--console", "127.0.0.1:0", "--console-token", "open-sesame")
 	at, page := p.url(), p.url()
 	session := page + "/api/v1/sessions/1"
@@ -129,7 +129,7 @@ func TestProxyConsoleDoor(t *testing.T) {
 		{proxyOptions{console: "0.0.0.0:0"}, "other machines could reach it"},
 		{proxyOptions{console: "0.0.0.0:0", token: "of clients", cert: "c", key: "k"}, "other machines could reach it"},
 		{proxyOptions{console: "0.0.0.0:0", consoleKey: "t", cert: "c", key: "k"}, ""},
-		{proxyOptions{console: "0.0.0.0:0", open: true}, ""},
+		{proxyOptions{console: "0.0.0.0:0", remote: true}, ""},
 		{proxyOptions{console: "8125"}, "--console: "},
 		{proxyOptions{consoleKey: "t"}, "there is no --console"},
 	} {

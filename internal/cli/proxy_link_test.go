@@ -34,7 +34,7 @@ func TestProxyLink(t *testing.T) {
 	srv.StartTLS()
 	t.Cleanup(srv.Close)
 	t.Setenv("TOKEN", "s3cret-s3cret")
-	flags := []string{"--protocol", "session-chat", "--to", srv.URL, "--ca", files.CA, "-H",
+	flags := []string{"--protocol", "session-chat", "--target", srv.URL, "--ca", files.CA, "-H",
 		"Authorization: Bearer @env:TOKEN"}
 
 	out := t.TempDir()

@@ -141,16 +141,16 @@ func (o *proxyOptions) consoleDoor() (*simulateOptions, error) {
 	switch {
 	case err != nil:
 		return nil, usagef("--console: %v (write it like 127.0.0.1:8125)", err)
-	case !isLoopback(host) && !o.open && (o.consoleKey == "" || o.cert == ""):
-		const mend = "give --console-token, --cert and --key, or say --open"
+	case !isLoopback(host) && !o.remote && (o.consoleKey == "" || o.cert == ""):
+		const mend = "give --console-token, --tls-cert and --tls-key, or say --allow-remote"
 		return nil, usagef("--console %s: other machines could reach it (%s)", o.console, mend)
 	}
 	return &simulateOptions{serveOptions: serveOptions{addr: o.console, token: o.consoleKey, cert: o.cert, key: o.key,
-		insecure: o.open}}, nil
+		remote: o.remote}}, nil
 }
 
 // runWithConsole is stand, or pipe, with a console, whose first session shows what passes. It goes the way of parley
-// simulate --to: a command is reached as a WebSocket server. The exit code is that of a command.
+// simulate --upstream: a command is reached as a WebSocket server. The exit code is that of a command.
 func (o proxyOptions) runWithConsole(ctx context.Context, opts proxy.Options, bad *faults, s *streams,
 	live *liveView) (code int, err error) {
 	door, err := o.consoleDoor()

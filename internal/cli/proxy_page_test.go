@@ -38,7 +38,7 @@ func (v *viewer) edits(text string) {
 // testProxyPage: a person sees on the page of a proxy what passes with its judgements, and edits a message of either
 // side.
 func testProxyPage(t *testing.T, b tabs) {
-	p := startProxy(t, "--protocol", "session-chat", "--to", chatServer(t, "no-timestamp"), "--out", t.TempDir(),
+	p := startProxy(t, "--protocol", "session-chat", "--target", chatServer(t, "no-timestamp"), "--out", t.TempDir(),
 		"--console", "127.0.0.1:0")
 	at, page := p.url(), p.url()
 	v := b.view(t, page)

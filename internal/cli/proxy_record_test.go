@@ -15,7 +15,7 @@ import (
 func TestProxyRecord(t *testing.T) {
 	server, dir := chatServer(t, ""), t.TempDir()
 	file := filepath.Join(dir, "passed.jsonl")
-	args := []string{"--protocol", "session-chat", "--to", server, "--out", dir, "--record", file}
+	args := []string{"--protocol", "session-chat", "--target", server, "--out", dir, "--record", file}
 	p := startProxy(t, args...)
 	runChatTurn(t, quickClient(t), p.url())
 	p.stop()
@@ -35,7 +35,7 @@ func TestProxyRecord(t *testing.T) {
 	var out, said strings.Builder
 	s := &streams{In: strings.NewReader(""), Out: &out, Err: &said}
 	root := rootCommand(s)
-	root.SetArgs([]string{"replay", file, "--against", chatServer(t, "")})
+	root.SetArgs([]string{"replay", file, "--target", chatServer(t, "")})
 	if code := s.exitWith(root.ExecuteContext(t.Context())); code != 0 {
 		t.Errorf("its replay: exit %d\n%s%s", code, &out, &said)
 	}
@@ -60,7 +60,7 @@ func TestProxyRecord(t *testing.T) {
 func TestProxySecrets(t *testing.T) {
 	server, dir := chatServer(t, ""), t.TempDir()
 	file, secret := filepath.Join(dir, "passed.jsonl"), "hunter2pass"
-	p := startProxy(t, "--protocol", "session-chat", "--to",
+	p := startProxy(t, "--protocol", "session-chat", "--target",
 		strings.Replace(server, "//", "//user:"+secret+"@", 1)+"?api_key="+secret, "--out", dir, "--record", file)
 	url := p.url()
 	runChatTurn(t, quickClient(t), url)

@@ -171,7 +171,7 @@ func TestProxy(t *testing.T) {
 	} {
 		t.Run(one.name, func(t *testing.T) {
 			out := t.TempDir()
-			p := startProxy(t, "--protocol", "session-chat", "--to", chatServer(t, one.fault), "--out", out)
+			p := startProxy(t, "--protocol", "session-chat", "--target", chatServer(t, one.fault), "--out", out)
 			url := p.url()
 			if said := p.stderrText(); !strings.Contains(said, "session-chat: judges ") || !strings.Contains(said, " SC-038 ") ||
 				!strings.Contains(said, "need the harness to act") {
@@ -206,7 +206,8 @@ func TestProxy(t *testing.T) {
 
 // TestProxyFor: it ends by itself, and nothing that passed is no success.
 func TestProxyFor(t *testing.T) {
-	p := startProxy(t, "--protocol", "session-chat", "--to", "http://127.0.0.1:1", "--for", "1ms", "--out", t.TempDir())
+	p := startProxy(t, "--protocol", "session-chat", "--target", "http://127.0.0.1:1", "--for", "1ms", "--out",
+		t.TempDir())
 	p.url()
 	if text, code := p.awaitEnd(); code != verdict.ExitIncomplete {
 		t.Errorf("exit %d\n%s\n%s", code, text, p.stderrText())
@@ -223,7 +224,8 @@ func TestProxyTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, trust := range [][]string{{"--ca", ca}, {"--insecure"}} {
-		p := startProxy(t, append([]string{"--to", up.URL, "--cert", cert, "--key", key, "--token", "s3cret", "--out",
+		p := startProxy(t, append([]string{"--target", up.URL, "--tls-cert", cert, "--tls-key", key, "--token", "s3cret",
+			"--out",
 			t.TempDir()}, trust...)...)
 		url := p.url()
 		if !strings.HasPrefix(url, "https://") {
@@ -249,18 +251,18 @@ func TestProxyMistakes(t *testing.T) {
 	cert, key := selfSigned(t)
 	taken := httptest.NewServer(http.NotFoundHandler())
 	defer taken.Close()
-	to := []string{"--to", "http://localhost:3000"}
+	to := []string{"--target", "http://localhost:3000"}
 	for _, one := range []struct {
 		args []string
 		code int
 		want string
 	}{
-		{nil, 2, "--to is missing"},
-		{[]string{"--to", "localhost:3000"}, 2, "is not the URL of a server (write it like http://localhost:3000)"},
-		{append(to, "extra"), 2, `takes no arguments, found "extra"`},
+		{nil, 2, "--target is missing"},
+		{[]string{"ftp://localhost:3000"}, 2, "is not the URL of a server (write it like http://localhost:3000)"},
+		{append(to, "extra"), 2, "--target: extra is a target already"},
 		{append(to, "--", "cat"), 2, "--"},
 		{[]string{"--protocol", "session-runtime", "--"}, 2, "--: which command?"},
-		{[]string{"--protocol", "session-runtime", "--to", "http://x", "--", "cat"}, 2, "not to both"},
+		{[]string{"--protocol", "session-runtime", "--target", "http://x", "--", "cat"}, 2, "not to both"},
 		{[]string{"--protocol", "session-chat", "--", "cat"}, 2, "is not spoken on stdin and stdout"},
 		{[]string{"--protocol", "session-runtime", "--token", "x", "--", "cat"}, 2, "nobody listens"},
 		{append(to, "--protocol", "session-chap"), 2, "session-chat"},
@@ -268,9 +270,9 @@ func TestProxyMistakes(t *testing.T) {
 		{append(to, "--for", "0s"), 2, "--for: 0s is no time to listen"},
 		{append(to, "--listen", "nowhere"), 2, "write it like 127.0.0.1:8124"},
 		{append(to, "--listen", "0.0.0.0:0"), 2, "other machines could reach it"},
-		{append(to, "--cert", cert), 2, "there is no --key"},
-		{append(to, "--key", key), 2, "there is no --cert"},
-		{append(to, "--cert", key, "--key", key), 2, "do not make a pair: the first has no certificate"},
+		{append(to, "--tls-cert", cert), 2, "there is no --tls-key"},
+		{append(to, "--tls-key", key), 2, "there is no --tls-cert"},
+		{append(to, "--tls-cert", key, "--tls-key", key), 2, "do not make a pair: the first has no certificate"},
 		{append(to, "--ca", "none.pem"), 2, "--ca: "},
 		{append(to, "--ca", key), 2, "has no certificate in PEM"},
 		{append(to, "--ca", cert, "--insecure"), 2, "leave one out"},

@@ -198,7 +198,7 @@ func TestReplayServesPython(t *testing.T) {
 	file := kept(t, recorded(t, "agent-select", "sse", switches(`client A switches its session to "debugger"`,
 		`client A is switched from "general" to "debugger"`)...))[0]
 	for agent, want := range map[string]int{"debugger": verdict.ExitConformant, "plan": verdict.ExitNonConformant} {
-		c := starts(t, "replay", file, "--serve", "127.0.0.1:0")
+		c := starts(t, "replay", file, "--listen", "127.0.0.1:0")
 		got := speaks(t, "python3", "-c", `
 import sys
 from client import Client

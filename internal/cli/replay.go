@@ -34,13 +34,13 @@ type replayOptions struct {
 func replayCommand(s *streams) *cobra.Command {
 	var o replayOptions
 	c := &cobra.Command{
-		Use:   "replay FILE --against TARGET | --serve ADDRESS",
+		Use:   "replay FILE --target TARGET | --listen ADDRESS",
 		Short: "Play one side of a recording against a live other side, and show what differs",
 		Long: `Play one side of a recording against a live other side, and show where that differs from the recording:
 
-  --against TARGET   play the client against a server: a URL or a profile, also one that is started over stdio
-  --serve ADDRESS    play the server for a client that connects to ADDRESS, whose URL is the first line on stdout
-  --serve stdio      play the server of a recording made over stdio for the program that has started this one
+  --target TARGET   play the client against a server: a URL or a profile, also one that is started over stdio
+  --listen ADDRESS    play the server for a client that connects to ADDRESS, whose URL is the first line on stdout
+  --listen stdio      play the server of a recording made over stdio for the program that has started this one
 
 Each message is sent once all messages that come before it in the recording have been received, or at its recorded
 time with --speed. If the other side generates new ids, the messages sent to it contain these. The schemas of the
@@ -52,9 +52,9 @@ member or index, and agent_text for messages of a type, which may be more or few
 
 Exit codes: 0 equal · 1 something differs · 2 wrong usage, or the file is not a recording that can be replayed · 3
 the target could not be started or reached, or the address is taken · 130 interrupted.`,
-		Example: `  parley replay good.jsonl --against http://localhost:3000
-  parley replay good.jsonl --against target.yaml --ignore agent_text:/data/text
-  parley replay good.jsonl --serve 127.0.0.1:3000 --speed 2`,
+		Example: `  parley replay good.jsonl --target http://localhost:3000
+  parley replay good.jsonl --target target.yaml --ignore agent_text:/data/text
+  parley replay good.jsonl --listen 127.0.0.1:3000 --speed 2`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usagef("replay: name one FILE, such as parley-results/transcripts/sse-AS-2.1-01.jsonl")
@@ -64,11 +64,11 @@ the target could not be started or reached, or the address is taken · 130 inter
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.against, "against", "", "`TARGET` to play the client against")
-	f.StringVar(&o.serve, "serve", "", "`ADDRESS` of loopback to play the server at (port 0: any free one), or stdio")
+	f.StringVar(&o.against, "target", "", "`TARGET` to play the client against")
+	f.StringVar(&o.serve, "listen", "", "`ADDRESS` of loopback to play the server at (port 0: any free one), or stdio")
 	f.Float64Var(&o.speed, "speed", 0, "play `N` times as fast as recorded (1: as recorded; default without waiting)")
 	f.DurationVar(&o.within, "within", 10*time.Second,
-		"wait at most `LIMIT` after the last message for the next one; with --serve the default "+
+		"wait at most `LIMIT` after the last message for the next one; with --listen the default "+
 			"applies only while no client is connected")
 	f.StringArrayVar(&o.ignore, "ignore", nil, "what may differ: `POINTER`, TYPE:POINTER or TYPE; may be repeated")
 	f.BoolVar(&o.words, "same-words", false, "a model's words must be as recorded")
@@ -81,10 +81,10 @@ func (o replayOptions) checkFlags() (replay.Options, error) {
 	out := replay.Options{Speed: o.speed, Within: o.within, Words: o.words, Thinks: o.thinks}
 	switch {
 	case o.against == "" && o.serve == "":
-		return out, usagef("replay: --against is missing: name the URL or profile of the server to play against, or " +
-			"--serve and the address to play the server at")
+		return out, usagef("replay: --target is missing: name the URL or profile of the server to play against, or " +
+			"--listen and the address to play the server at")
 	case o.against != "" && o.serve != "":
-		return out, usagef("replay: --against plays the client and --serve the server: one of them")
+		return out, usagef("replay: --target plays the client and --listen the server: one of them")
 	case !(o.speed >= 0 && o.speed <= 1e6):
 		return out, usagef("--speed %v: want a number from 0 to 1000000", o.speed)
 	case o.within <= 0:
@@ -92,7 +92,7 @@ func (o replayOptions) checkFlags() (replay.Options, error) {
 	}
 	host, _, err := net.SplitHostPort(o.serve)
 	if o.serve != "" && o.serve != overStdio && (err != nil || !isLoopback(host)) {
-		return out, usagef("--serve %s: want an address of loopback, such as 127.0.0.1:3000, or stdio", o.serve)
+		return out, usagef("--listen %s: want an address of loopback, such as 127.0.0.1:3000, or stdio", o.serve)
 	}
 	out.Ignore, err = parseIgnored(o.ignore)
 	return out, err
@@ -128,7 +128,7 @@ func (o replayOptions) replayRecording(ctx context.Context, name string, s *stre
 	if o.serve == overStdio {
 		out = s.Err // stdout is the client's
 		if name == "-" {
-			return usagef("--serve stdio: stdin is the client's, and cannot be the recording too: name its file")
+			return usagef("--listen stdio: stdin is the client's, and cannot be the recording too: name its file")
 		}
 	}
 	opts.Messages = messages.For(in.Header().Protocol)
@@ -146,12 +146,12 @@ func (o replayOptions) replayRecording(ctx context.Context, name string, s *stre
 		result, err = o.playClient(ctx, in, opts, s)
 	case o.serve == overStdio:
 		if d := in.Header().Driver; d != "" && d != overStdio {
-			return usagef("--serve stdio: %s was recorded over %s: name an address", name, d)
+			return usagef("--listen stdio: %s was recorded over %s: name an address", name, d)
 		}
 		result, err = replay.ServeLines(ctx, in, s.In, s.Out, opts)
 	default:
 		if in.Header().Driver == overStdio {
-			return usagef("--serve %s: %s was recorded over stdio: say --serve stdio", o.serve, name)
+			return usagef("--listen %s: %s was recorded over stdio: say --listen stdio", o.serve, name)
 		}
 		opts.Addr, opts.Ready = o.serve, func(url string) { fmt.Fprintln(s.Out, url) }
 		result, err = replay.Serve(ctx, in, opts)
@@ -190,7 +190,7 @@ func printReplayed(ctx context.Context, name, addr string, result replay.Result,
 	case errors.As(err, &exit) || errors.As(err, &usage):
 		return err
 	case errors.As(err, &op) && op.Op == "listen":
-		return describeListenError("--serve", addr, err)
+		return describeListenError("--listen", addr, err)
 	case errors.Is(err, replay.ErrUnreachable):
 		fmt.Fprintf(told, "%s: %v\n", program, err)
 		return exitError{verdict.ExitUnreachable}
@@ -233,7 +233,7 @@ type piped struct{ of target.Piper }
 // Start implements driver.Starter.
 func (p piped) Start(ctx context.Context) (driver.Process, error) { return p.of.Pipe(ctx) }
 
-// playClient plays the client against --against.
+// playClient plays the client against --target.
 func (o replayOptions) playClient(ctx context.Context, in *recording.Reader, opts replay.Options,
 	s *streams) (result replay.Result, err error) {
 	err = startAndDial(ctx, o.against, in.Header(), s, func(to replay.Dial, p *target.Profile) (err error) {
@@ -246,7 +246,7 @@ func (o replayOptions) playClient(ctx context.Context, in *recording.Reader, opt
 	return result, err
 }
 
-// startAndDial starts the server that --against names, if it is started, and calls do with how it is reached, and
+// startAndDial starts the server that --target names, if it is started, and calls do with how it is reached, and
 // the target's profile. h is the header of what is played against it.
 func startAndDial(ctx context.Context, against string, h recording.Header, s *streams,
 	do func(to replay.Dial, p *target.Profile) error) error {
@@ -270,7 +270,7 @@ func startAndDial(ctx context.Context, against string, h recording.Header, s *st
 		to.Process = piped{p}
 	}
 	if to.URL == "" && to.Process == nil {
-		return usagef("--against %s: it is not a server of the kind that was recorded: the recording's "+
+		return usagef("--target %s: it is not a server of the kind that was recorded: the recording's "+
 			"client connects to a URL", against)
 	}
 	return do(to, sub.profile)

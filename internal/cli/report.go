@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -16,13 +17,14 @@ import (
 type reportOptions struct {
 	from, format, out string
 	verbose, noColor  bool
+	matrix            bool
 	lang              string
 }
 
 func reportCommand(s *streams) *cobra.Command {
 	var o reportOptions
 	c := &cobra.Command{
-		Use:   "report --from results.json | report results.json...",
+		Use:   "report FILE...",
 		Short: "Write the reports of a run again, or compare implementations",
 		Long: `Write the reports of a run again, from its results.json. Nothing is run; the exit code says only whether the
 reports could be written.
@@ -31,22 +33,32 @@ Without --out one format is printed, and several are written beside results.json
 written to files in that folder. In either folder there is no console report and no annotations for GitHub, which
 are printed. --format markdown is also appended to the file that $GITHUB_STEP_SUMMARY names, if it is set.
 
-With the results of several runs as arguments, write one matrix instead: clauses by implementations and their
+With the results of several runs, or with --matrix, write one matrix instead: clauses by implementations and their
 versions (parley run --target-version), as --format markdown (the default) or html; --out writes matrix.md and
 matrix.html.`,
-		Example: `  parley report --from parley-results/results.json --verbose
-  parley report --from parley-results/results.json --format html > report.html
-  parley report --from results.json --format junit,html --out public
+		Example: `  parley report parley-results/results.json --verbose
+  parley report parley-results/results.json --format html > report.html
+  parley report results.json --format junit,html --out public
   parley report mine-1.0.json mine-1.1.json theirs.json --format html > matrix.html`,
 		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) > 0 {
+			if o.from != "" {
+				fmt.Fprintf(s.Err, "%s: --from FILE is an argument now; the next version no longer reads --from\n", c.CommandPath())
+				args = append(args, o.from)
+			}
+			switch {
+			case len(args) == 0:
+				return usagef("report: whose reports? (name the results.json of a run)")
+			case len(args) > 1 || o.matrix:
 				return writeMatrix(c.Context(), args, o, c.Flags().Changed("format"), s)
 			}
+			o.from = args[0]
 			return runReport(c.Context(), o, s)
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.from, "from", "", "the results.json `FILE` of a run (required)")
+	f.StringVar(&o.from, "from", "", "")
+	_ = f.MarkHidden("from")
+	f.BoolVar(&o.matrix, "matrix", false, "write the matrix also of a single run")
 	f.StringVar(&o.format, "format", consoleFormat, "reports to write, a comma-separated `LIST` of "+formatNames())
 	f.StringVar(&o.out, "out", "",
 		"`DIR` to write them to; created if missing (default for several: that of results.json)")
@@ -62,8 +74,6 @@ func runReport(ctx context.Context, o reportOptions, s *streams) error {
 	switch {
 	case err != nil || wrong != nil:
 		return cmp.Or(err, wrong)
-	case o.from == "":
-		return usagef("report: --from is missing (name the results.json of a run)")
 	case o.out == "" && len(asked) > 1 && o.from == "-":
 		return usagef("report: %d formats cannot all be printed (name a folder with --out, or one format)", len(asked))
 	case o.out == "" && len(asked) > 1:

@@ -255,7 +255,7 @@ func serveCmd(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
 		ts.Fatalf("usage: serve NAME ARG…")
 	}
-	b := &background{cmd: command(ts, "parley", append([]string{"serve", "--addr", "127.0.0.1:0"}, args[1:]...)...)}
+	b := &background{cmd: command(ts, "parley", append([]string{"serve", "--listen", "127.0.0.1:0"}, args[1:]...)...)}
 	b.cmd.Stderr = &b.stderr
 	stdout, err := b.cmd.StdoutPipe()
 	ts.Check(err)

@@ -35,8 +35,8 @@ const grace = 800 * time.Millisecond
 type serveOptions struct {
 	addr, token, cert, key string
 	origins                []string
-	insecure               bool
-	listening              bool // --addr was given
+	remote                 bool // others may connect without token or TLS
+	listening              bool // --listen was given
 }
 
 const aboutServing = `With --token every request needs the header "Authorization: Bearer TOKEN", or ?token=TOKEN if a
@@ -150,7 +150,7 @@ func examplesOf(targets ...launch.Target) string {
 // serveUntilDone serves until ctx ends, which is a regular end.
 func (one *offer) serveUntilDone(ctx context.Context, o serveOptions, s *streams) error {
 	speaks := one.serving.Speaks != nil && one.serving.Speaks()
-	certificate, err := o.checkFlags(one.role.Serve.NotServer, speaks)
+	certificate, err := o.checkFlags("--listen", one.role.Serve.NotServer, speaks)
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (one *offer) serveUntilDone(ctx context.Context, o serveOptions, s *streams
 	if err != nil {
 		return err
 	}
-	listener, err := listenAt("--addr", o.addr)
+	listener, err := listenAt("--listen", o.addr)
 	if err != nil {
 		return errors.Join(err, handler.Close(ctx))
 	}
@@ -217,7 +217,7 @@ func (one *offer) printAddress(w io.Writer, scheme string, at net.Addr, handler 
 
 // checkFlags validates the flags of servers, and loads the certificate; nil without one. notServer says why the role is
 // not a server, if so; speaks: the offer uses stdin and stdout.
-func (o *serveOptions) checkFlags(notServer string, speaks bool) (*tls.Certificate, error) {
+func (o *serveOptions) checkFlags(flag, notServer string, speaks bool) (*tls.Certificate, error) {
 	switch {
 	case speaks:
 		return nil, o.checkDoors("and with --stdio there is no listener (leave it out)", o.listening)
@@ -226,7 +226,7 @@ func (o *serveOptions) checkFlags(notServer string, speaks bool) (*tls.Certifica
 	}
 	host, _, err := net.SplitHostPort(o.addr)
 	if err != nil {
-		return nil, usagef("--addr: %v (write it like 127.0.0.1:8124)", err)
+		return nil, usagef("%s: %v (write it like 127.0.0.1:8124)", flag, err)
 	}
 	withTLS := o.cert != "" || o.key != ""
 	switch {
@@ -234,9 +234,9 @@ func (o *serveOptions) checkFlags(notServer string, speaks bool) (*tls.Certifica
 		return nil, usagef("--tls-key: there is no --tls-cert")
 	case withTLS && o.key == "":
 		return nil, usagef("--tls-cert: there is no --tls-key")
-	case !isLoopback(host) && !o.insecure && (o.token == "" || !withTLS):
-		const mend = "give --token, --tls-cert and --tls-key, or give --insecure"
-		return nil, usagef("--addr %s: other machines could reach it (%s)", o.addr, mend)
+	case !isLoopback(host) && !o.remote && (o.token == "" || !withTLS):
+		const mend = "give --token, --tls-cert and --tls-key, or say --allow-remote"
+		return nil, usagef("%s %s: other machines could reach it (%s)", flag, o.addr, mend)
 	case !withTLS:
 		return nil, nil
 	}
@@ -253,8 +253,8 @@ func (o *serveOptions) checkDoors(why string, listening bool) error {
 		name  string
 		given bool
 	}{
-		{"--addr", listening}, {"--token", o.token != ""}, {"--tls-cert", o.cert != ""}, {"--tls-key", o.key != ""},
-		{"--allow-origin", len(o.origins) > 0}, {"--insecure", o.insecure},
+		{"--listen", listening}, {"--token", o.token != ""}, {"--tls-cert", o.cert != ""}, {"--tls-key", o.key != ""},
+		{"--allow-origin", len(o.origins) > 0}, {"--allow-remote", o.remote},
 	} {
 		if f.given {
 			return usagef("%s: applies to servers, %s", f.name, why)

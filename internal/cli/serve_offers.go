@@ -55,7 +55,7 @@ func (os offers) addFlags(c *cobra.Command) func(c *cobra.Command, protocol stri
 	var o serveOptions
 	var role string
 	f := c.Flags()
-	f.StringVar(&o.addr, "addr", "127.0.0.1:8124", "`ADDRESS` to listen on; port 0 takes a free one")
+	f.StringVar(&o.addr, "listen", "127.0.0.1:8124", "`ADDRESS` to listen on; port 0 takes a free one")
 	if roles := os.offeredRoles(); len(roles) > 1 {
 		f.StringVar(&role, "role", "", "`ROLE` to serve in: "+words.Either(roles)+" (default "+roles[0]+")")
 	}
@@ -71,9 +71,9 @@ func (os offers) addFlags(c *cobra.Command) func(c *cobra.Command, protocol stri
 	f.StringVar(&o.key, "tls-key", "", "PEM `FILE` of its key")
 	f.StringArrayVar(&o.origins, "allow-origin", nil,
 		"`ORIGIN` of pages that may call, besides loopback ones; may be repeated; null and * are accepted")
-	f.BoolVar(&o.insecure, "insecure", false, "let other machines in without --token or TLS")
+	f.BoolVar(&o.remote, "allow-remote", false, "let other machines in without --token or TLS")
 	return func(c *cobra.Command, protocol string, s *streams) error {
-		o.listening = c.Flags().Changed("addr")
+		o.listening = c.Flags().Changed("listen")
 		one, err := os.chooseOffer(protocol, role, c.Flags())
 		if err != nil {
 			return err

@@ -43,13 +43,13 @@ type simulateOptions struct {
 func simulateCommand(s *streams) *cobra.Command {
 	var o simulateOptions
 	c := &cobra.Command{
-		Use:   "simulate",
+		Use:   "simulate [TARGET]",
 		Short: "Play any party of a protocol, on a page or over HTTP",
 		Long: `Play any party of a protocol. The first line on stdout is the URL of a page, from which sessions are begun:
 with a target, in the steps of the features, judged as in a run; or as the other side of your own program. Tests
 in any language do the same over HTTP: see /api/v1/openapi.yaml at that URL.
 
-With --target or --protocol a session with that target has begun by then; with --as, a play of that party, and
+With a target or --protocol a session with that target has begun by then; with --as, a play of that party, and
 the second line is the URL where your program reaches it.
 
   auto     the bundled target answers
@@ -57,20 +57,20 @@ the second line is the URL where your program reaches it.
   script   a script answers: a ready one by its name, or a file of your own
   mutant   the bundled target answers with a fault: parley mutants --list --protocol PROTOCOL lists them
 
-With --to your own server answers in place of the bundled one, and ask holds messages in both directions, so that you
-can look at them, and edit, drop, repeat or delay them.
+With --upstream your own server answers in place of the bundled one, and ask holds messages in both directions, so that
+you can look at them, and edit, drop, repeat or delay them.
 
 It runs until interrupted. With --token every request needs the header "Authorization: Bearer TOKEN"; open the page
 with ?token=TOKEN once. An address that other machines can reach requires --token and TLS.
 
 Exit codes: 0 interrupted · 2 wrong usage · 3 the address, the target or the party could not be started.`,
 		Example: `  parley simulate --open
-  parley simulate --target http://localhost:3000
+  parley simulate http://localhost:3000
   parley simulate --as server --mind ask
-  parley simulate --as server --mind ask --to http://localhost:3000`,
-		Args: noArgs,
+  parley simulate --as server --mind ask --upstream http://localhost:3000`,
+		Args: func(c *cobra.Command, args []string) error { return oneTarget(c, args, &o.target) },
 		RunE: func(c *cobra.Command, _ []string) error {
-			o.listening = c.Flags().Changed("addr")
+			o.listening = c.Flags().Changed("console")
 			return o.runSimulate(c.Context(), s)
 		},
 	}
@@ -86,14 +86,14 @@ Exit codes: 0 interrupted · 2 wrong usage · 3 the address, the target or the p
 	f.StringVar(&o.play.Listen, "listen", "",
 		"`ADDR` where the party listens (default 127.0.0.1:0, where 0 is a free port)")
 	f.StringVar(&o.play.Connect, "connect", "", "`URL` of your program, for a party that connects to it")
-	f.StringVar(&o.play.To, "to", "",
+	f.StringVar(&o.play.To, "upstream", "",
 		"`URL` of your own server, which answers in place of the bundled one; ask then holds both directions")
 	f.StringVar(&o.faults, "faults", "", "`FILE` of faults of what passes between your program and the party")
-	f.StringVar(&o.addr, "addr", "127.0.0.1:0", "`ADDR` of the page and the API")
+	f.StringVar(&o.addr, "console", "127.0.0.1:0", "`ADDR` of the page and the API")
 	f.StringVar(&o.token, "token", "", "`TOKEN` that every request needs")
 	f.StringVar(&o.cert, "tls-cert", "", "serve https: PEM `FILE` of the certificate")
 	f.StringVar(&o.key, "tls-key", "", "PEM `FILE` of its key")
-	f.BoolVar(&o.insecure, "insecure", false, "let other machines in without --token or TLS")
+	f.BoolVar(&o.remote, "allow-remote", false, "let other machines in without --token or TLS")
 	f.BoolVar(&o.open, "open", false, "open the page in the browser")
 	return c
 }
@@ -161,7 +161,7 @@ func (o simulateOptions) reportPlays(c *console.Console, s *streams) {
 // serving, once all sessions have ended. If it cannot, it ends the sessions.
 func (o simulateOptions) serveConsole(ctx context.Context, c *console.Console, certificate *tls.Certificate,
 	s *streams) (page string, served <-chan error, err error) {
-	listener, err := listenAt("--addr", o.addr)
+	listener, err := listenAt("--console", o.addr)
 	if err != nil {
 		c.Close()
 		return "", nil, err
@@ -184,7 +184,7 @@ func (o *simulateOptions) vetFlags(s *streams) (*tls.Certificate, error) {
 	if o.play.As == "" {
 		for _, f := range []struct{ name, value string }{{"--mind", o.play.Mind}, {"--mutant", o.play.Mutant},
 			{"--script", o.play.Script}, {"--listen", o.play.Listen}, {"--connect", o.play.Connect},
-			{"--to", o.play.To}, {"--faults", o.faults}} {
+			{"--upstream", o.play.To}, {"--faults", o.faults}} {
 			if f.value != "" {
 				return nil, usagef("%s: of which party? (name it by --as)", f.name)
 			}
@@ -203,11 +203,11 @@ func (o *simulateOptions) vetFlags(s *streams) (*tls.Certificate, error) {
 		switch {
 		case err != nil:
 			return nil, usagef("--listen: %v (write it like 127.0.0.1:9000)", err)
-		case !isLoopback(host) && !o.insecure:
-			return nil, usagef("--listen %s: other machines could reach it (give --insecure if they may)", o.play.Listen)
+		case !isLoopback(host) && !o.remote:
+			return nil, usagef("--listen %s: other machines could reach it (say --allow-remote if they may)", o.play.Listen)
 		}
 	}
-	return o.checkFlags("", false)
+	return o.checkFlags("--console", "", false)
 }
 
 // maxScript is the size of the largest script that is read.

@@ -65,7 +65,7 @@ func playParty(ctx context.Context, o console.PlayOptions) (console.Player, erro
 	}
 	if connects := client || c.Script != nil && c.Script.Client() != ""; c.Connect != "" && !connects {
 		return nil, &console.Error{Status: 400, Text: "connect: the " + o.As +
-			" listens and connects to nothing: use --listen, or --to for your own server"}
+			" listens and connects to nothing: use --listen, or --upstream for your own server"}
 	}
 	if o.To != "" {
 		if err := checkReplacement(&c, o.To, client); err != nil {
@@ -245,7 +245,7 @@ func typeOf(protocol string, body []byte) string {
 // consoleOptions are the options of the console: what it can open, and what it knows.
 func (o simulateOptions) consoleOptions() console.Options {
 	return console.Options{
-		Hosts: serverNames(o.addr), AnyHost: o.token != "", Exposed: o.insecure || o.token != "" && o.cert != "",
+		Hosts: serverNames(o.addr), AnyHost: o.token != "", Exposed: o.remote || o.token != "" && o.cert != "",
 		Open: func(ctx context.Context, t console.TestOptions) (*simulator.Session, error) {
 			opts, err := o.testOptions(t)
 			if err != nil {

@@ -212,7 +212,8 @@ func TestSimulateTargets(t *testing.T) {
 
 // TestSimulateTo: before a server of one's own, what the program sends is held too.
 func TestSimulateTo(t *testing.T) {
-	line, stop := simulating(t, "--protocol", "session-chat", "--as", "server", "--mind", "ask", "--to", chatServer(t, ""))
+	line, stop := simulating(t, "--protocol", "session-chat", "--as", "server", "--mind", "ask",
+		"--upstream", chatServer(t, ""))
 	page, at := line(), line()
 	c, _, err := websocket.Dial(t.Context(), at+"/chat/ws", nil)
 	if err != nil {
@@ -241,7 +242,8 @@ func TestSimulateTo(t *testing.T) {
 // TestSimulateToJudges: what passes to and from a server of one's own is judged while it passes, and the finding is at
 // the record that shows it.
 func TestSimulateToJudges(t *testing.T) {
-	line, stop := simulating(t, "--protocol", "session-chat", "--as", "server", "--to", chatServer(t, "no-timestamp"))
+	line, stop := simulating(t, "--protocol", "session-chat", "--as", "server", "--upstream",
+		chatServer(t, "no-timestamp"))
 	page, at := line(), line()
 	runChatTurn(t, quickClient(t), at)
 	found := findingOf(t, page+"/api/v1/sessions/1", "SC-044")

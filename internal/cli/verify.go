@@ -36,15 +36,15 @@ func verifyCommand(s *streams) *cobra.Command {
 		Long: `Check a certificate without a network: its signature, the digests of what --results and --artifact name,
 that the suite is known, and that it has not expired; then say in plain words what it claims, and what it does not.
 
-A signature shows that a certificate was not altered. Who signed it is known only with --key, the public key of
+A signature shows that a certificate was not altered. Who signed it is known only with --public-key, the public key of
 somebody you trust.
 
-With --rerun the target is judged again, by the same suite with the same options, and each clause is compared.
+With --target the target is judged again, by the same suite with the same options, and each clause is compared.
 
 Exit 0 if nothing is wrong, 1 if something is.`,
 		Example: `  parley verify certificate.json
-  parley verify certificate.json --key acme.pub --results results.json --artifact my-server.tar.gz
-  parley verify certificate.json --key acme.pub --rerun my.yaml`,
+  parley verify certificate.json --public-key acme.pub --results results.json --artifact my-server.tar.gz
+  parley verify certificate.json --public-key acme.pub --target my.yaml`,
 		Args: oneArg("verify", "a certificate"),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.certificate = args[0]
@@ -52,19 +52,19 @@ Exit 0 if nothing is wrong, 1 if something is.`,
 		},
 	}
 	f := c.Flags()
-	f.StringArrayVar(&o.keys, "key", nil, "public key `FILE` of somebody you trust; may be repeated (default any)")
+	f.StringArrayVar(&o.keys, "public-key", nil, "public key `FILE` of somebody you trust; may be repeated (default any)")
 	f.StringVar(&o.results, "results", "", "compare the results in `FILE`, and the transcripts beside it")
 	f.StringVar(&o.artifact, "artifact", "", "compare the artifact in `FILE`")
-	f.StringVar(&o.rerun, "rerun", "", "judge the target `FILE|URL` again, and compare")
-	f.StringVar(&o.out, "out", "parley-rerun", "`DIR` for the results of --rerun")
-	declareLangOf(f, &o.lang, "what is found: en or zh; errors, and the report of --rerun, are in English")
-	o.link.declareBeside(f)
+	f.StringVar(&o.rerun, "target", "", "judge the target `FILE|URL` again, and compare")
+	f.StringVar(&o.out, "out", "parley-rerun", "`DIR` for the results of --target")
+	declareLangOf(f, &o.lang, "what is found: en or zh; errors, and the report of --target, are in English")
+	o.link.declareFlags(f)
 	return c
 }
 
 func runVerify(ctx context.Context, o verifyOptions, s *streams) error {
 	if flag := o.link.firstGiven(); flag != "" && o.rerun == "" {
-		return usagef("%s: nothing connects to a target without --rerun (name the target by it, or leave %[1]s out)", flag)
+		return usagef("%s: nothing connects to a target without --target (name the target by it, or leave %[1]s out)", flag)
 	}
 	l, err := parseLang(o.lang)
 	if err != nil {
@@ -123,11 +123,11 @@ func (o verifyOptions) namedFacts(l lang.Lang) (certificate.Facts, error) {
 func readHolder(path string) (certificate.Holder, error) {
 	pem, err := input.Read(path, maxKey)
 	if err != nil {
-		return certificate.Holder{}, usagef("--key: %v", err)
+		return certificate.Holder{}, usagef("--public-key: %v", err)
 	}
 	public, err := certificate.ParsePublic(pem)
 	if err != nil {
-		return certificate.Holder{}, usagef("--key: %s: %v", path, err)
+		return certificate.Holder{}, usagef("--public-key: %s: %v", path, err)
 	}
 	base := filepath.Base(path)
 	return certificate.Holder{Name: strings.TrimSuffix(base, filepath.Ext(base)), Public: public}, nil
@@ -170,7 +170,7 @@ func tellList(w io.Writer, head string, lines []string) {
 func (o verifyOptions) judgeAgain(ctx context.Context, cert *certificate.Certificate, s *streams) (bool, error) {
 	p := cert.Predicate
 	if p.Suite.Digest != suite.Digest() {
-		return false, usagef("--rerun: suite %s judged, and this program has %s (use the version of %s that has it)",
+		return false, usagef("--target: suite %s judged, and this program has %s (use the version of %s that has it)",
 			p.Suite.Version, suite.Version, program)
 	}
 	again := runOptions{target: o.rerun, protocols: []string{p.Target.Protocol}, roles: []string{p.Target.Role},
@@ -178,7 +178,7 @@ func (o verifyOptions) judgeAgain(ctx context.Context, cert *certificate.Certifi
 		exploring: p.Run.Explored > 0, cutPoints: p.Run.CutPoints, out: o.out, format: formatNames(), link: o.link}
 	runs, left, err := again.runnerOptions()
 	if err == nil && len(runs) != 1 {
-		err = usagef("--rerun: the target was not run%s", words.Either(left))
+		err = usagef("--target: the target was not run%s", words.Either(left))
 	}
 	if err == nil {
 		err = prepareOut(o.out)

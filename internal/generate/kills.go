@@ -117,7 +117,7 @@ func killsOf(ctx context.Context, old *certificate.Kills, protocol, role string,
 		*built = true
 	}
 	made := filepath.Join(dir, "kills.json")
-	if err := run(ctx, program, "mutants", "--protocol", protocol, "--role", role, "--matrix", made); err != nil {
+	if err := run(ctx, program, "mutants", "--protocol", protocol, "--role", role, "--output", made); err != nil {
 		return r, err
 	}
 	b, err := os.ReadFile(made)

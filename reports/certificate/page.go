@@ -177,7 +177,7 @@ func (c *Certificate) NotClaimed(l lang.Lang, holder string) []string {
 		out = append(out, l.Say("Who holds the key: compare its id with one that the holder has published."))
 	}
 	out = append(out,
-		l.Say("That anybody else watched the run: the holder of the key ran it. --rerun repeats it."))
+		l.Say("That anybody else watched the run: the holder of the key ran it. parley verify --target repeats it."))
 	for _, r := range p.reasonsOf(verdict.NotApplicable, l) {
 		out = append(out, l.Say("Anything about %s, which did not apply: %s.", r.clauses, r.why))
 	}

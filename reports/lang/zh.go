@@ -179,8 +179,8 @@ var chinese = map[string]string{
 	// and what they do not
 	"Who holds the key: compare its id with one that the holder has published.": "密钥归谁所有：请把它的 id " +
 		"与持有者公布的相比较。",
-	"That anybody else watched the run: the holder of the key ran it. --rerun repeats it.": "有别人在场见证这次运行：" +
-		"运行者就是密钥持有者。--rerun 可以重做一遍。",
+	"That anybody else watched the run: the holder of the key ran it. parley verify --target repeats it.": "有别人在场见证这次运行：" +
+		"运行者就是密钥持有者。parley verify --target 可以重做一遍。",
 	"Anything about %s, which did not apply: %s.":                         "关于 %s 的任何事：不适用（%s）。",
 	"Anything about %s, which does not bind and was not tested: %s.":      "关于 %s 的任何事：没有约束力，也未测试（%s）。",
 	"Anything about %s that no suite can test, or that bind other roles.": "关于另外 %s的任何事：任何测试集都测不到，或只约束其他角色。",

@@ -182,7 +182,7 @@ func BenchmarkPageStart(b *testing.B) {
 	}
 	shared(b)
 	for b.Loop() {
-		cmd := exec.CommandContext(b.Context(), program, "simulate", "--addr", "127.0.0.1:0")
+		cmd := exec.CommandContext(b.Context(), program, "simulate", "--console", "127.0.0.1:0")
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			b.Fatal(err)

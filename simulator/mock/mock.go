@@ -80,7 +80,7 @@ func Open(o Options, recordings ...Recording) (*Mock, error) {
 	size := 0
 	for i, one := range recordings {
 		if one.In.Header().Driver == stdio.Name {
-			return nil, fmt.Errorf("%s: it was recorded over stdio, and a mock listens (parley replay --serve stdio plays it)",
+			return nil, fmt.Errorf("%s: it was recorded over stdio, and a mock listens (parley replay --listen stdio plays it)",
 				one.Name)
 		}
 		before := len(m.acts)

@@ -80,11 +80,11 @@ func upgrade(path string) string {
 }
 
 var (
-	serveSelect  = []string{"serve", "agent-select", "--addr", "127.0.0.1:{port}"}
-	serveChat    = []string{"serve", "session-chat", "--addr", "127.0.0.1:{port}"}
-	serveRuntime = []string{"serve", "session-runtime", "--addr", "127.0.0.1:{port}"}
+	serveSelect  = []string{"serve", "agent-select", "--listen", "127.0.0.1:{port}"}
+	serveChat    = []string{"serve", "session-chat", "--listen", "127.0.0.1:{port}"}
+	serveRuntime = []string{"serve", "session-runtime", "--listen", "127.0.0.1:{port}"}
 	playSelect   = []string{"simulate", "--as", "server", "--listen", "127.0.0.1:{port}"}
-	beforeSelect = []string{"proxy", "--listen", "127.0.0.1:{port}", "--to", "{url}"}
+	beforeSelect = []string{"proxy", "--listen", "127.0.0.1:{port}", "--target", "{url}"}
 )
 
 const (

@@ -28,7 +28,7 @@ var service = launch.Service{
 	Examples: []string{
 		"",
 		"--agents ~/.snow/main-agents.toml --allow-origin null",
-		`--addr :8443 --token "$TOKEN" --tls-cert cert.pem --tls-key key.pem`,
+		`--listen :8443 --token "$TOKEN" --tls-cert cert.pem --tls-key key.pem`,
 	},
 	About: "A server of agents that a client chooses among, over an event stream or a WebSocket.",
 	Endpoints: []launch.Endpoint{

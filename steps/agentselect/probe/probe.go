@@ -33,7 +33,7 @@ server offers, what its events look like, how a request names its connection, wh
 which optional features seem to exist. It opens connections, creates sessions and switches their agents.`,
 		Examples: []string{
 			"parley init http://localhost:3000",
-			"parley init http://localhost:3000/api --out my.yaml",
+			"parley init http://localhost:3000/api --output my.yaml",
 		},
 	}
 }
