@@ -71,6 +71,9 @@ func runConnect(ctx context.Context, args []string, o connectOptions, s *streams
 	if err != nil {
 		return err
 	}
+	if err := o.link.nameOneProtocol(ctx, &name, &o.protocol, s); err != nil {
+		return err
+	}
 	opts, err := o.sessionOptions(name)
 	if err != nil {
 		return err

@@ -39,7 +39,7 @@ prints one line per item:
 	}
 	c.Flags().StringVar(&name, "target", "",
 		"profile `FILE|URL` of the target, or the folder of a page: the same as TARGET")
-	c.Flags().StringVar(&protocol, "protocol", "", "`PROTOCOL` of a URL (default "+suite.Kinds()[0].Protocol+")")
+	c.Flags().StringVar(&protocol, "protocol", "", "`PROTOCOL` of a URL (default the one that is found there)")
 	c.Flags().StringVar(&role, "role", "",
 		"`ROLE` of the target (default that of the profile; for a URL server, client or host)")
 	link.declareFlags(c.Flags())
@@ -69,6 +69,9 @@ func doctorHelp() (about, examples string) {
 func runDoctor(ctx context.Context, name, protocol, role string, link linkOptions, s *streams) error {
 	if name == "" {
 		return usagef("doctor: the target is missing (name a profile, or the URL of a running server)")
+	}
+	if err := link.nameOneProtocol(ctx, &name, &protocol, s); err != nil {
+		return err
 	}
 	sub, err := subjectOf(name, givenList(protocol), givenList(role))
 	if err == nil {

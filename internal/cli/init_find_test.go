@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,19 +33,9 @@ func initAt(t *testing.T, url string, flags ...string) (code int, said, profile 
 // TestInitWritesNothing: of a server at which no protocol, or more than one, can be found, init writes nothing and says
 // why.
 func TestInitWritesNothing(t *testing.T) {
-	chat, err := sessionchat.New(sessionchat.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = chat.Close(context.Background()) })
-	choose, err := agentselect.New(agentselect.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = choose.Close(context.Background()) })
 	both := http.NewServeMux()
-	both.Handle("/chat/ws", chat)
-	both.Handle("/", choose)
+	both.Handle("/chat/ws", handlerOf(t, "session-chat"))
+	both.Handle("/", handlerOf(t, "agent-select"))
 	status := func(code int) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) })
 	}
@@ -95,13 +86,67 @@ func TestInitWritesNothing(t *testing.T) {
 	})
 }
 
-// TestInitOfASlowServer: a server that answers after the first look is still recognised.
-func TestInitOfASlowServer(t *testing.T) {
-	chat, err := sessionchat.New(sessionchat.Options{})
+// TestProtocolOfAURL: a URL for which no protocol is named is judged by the one that its server speaks, in every
+// command that takes one. Several that fit are wrong usage; a server of which none can be told is met as one of the
+// first.
+func TestProtocolOfAURL(t *testing.T) {
+	url := chatServer(t, "")
+	for _, command := range []string{"run --tags @SC-044 -q", "doctor", "connect", "proxy --for 1ms",
+		"load --duration 10ms --sessions 1"} {
+		args := append(strings.Fields(command), url)
+		if !slices.Contains([]string{"doctor", "connect"}, args[0]) {
+			args = append(args, "--out", t.TempDir())
+		}
+		_, said, _ := invoke(t, args...)
+		if want := "judged as session-chat, which " + url + " speaks"; strings.Count(said, want) != 1 {
+			t.Errorf("%s: says %q, want %q once", command, said, want)
+		}
+	}
+	both := http.NewServeMux()
+	both.Handle("/chat/ws", handlerOf(t, "session-chat"))
+	both.Handle("/", handlerOf(t, "agent-select"))
+	for _, one := range []struct {
+		name   string
+		server http.Handler
+		code   int
+		says   string
+	}{
+		{"two protocols", both, 2, "2 protocols fit what is at "},
+		{"none", http.NotFoundHandler(), 3, ""},
+		{"the first", handlerOf(t, "agent-select"), 5, ""},
+	} {
+		srv := httptest.NewServer(one.server)
+		_, said, code := invoke(t, "run", srv.URL, "--tags", "@AS-041", "-q", "--out", t.TempDir())
+		if code != one.code || !strings.Contains(said, one.says) || strings.Contains(said, "judged as") {
+			t.Errorf("%s: exit %d, want %d, says %q, want %q", one.name, code, one.code, said, one.says)
+		}
+		srv.CloseClientConnections()
+		srv.Close()
+	}
+}
+
+// handlerOf returns a bundled server of a protocol.
+func handlerOf(t *testing.T, protocol string) http.Handler {
+	t.Helper()
+	if protocol == "session-chat" {
+		chat, err := sessionchat.New(sessionchat.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = chat.Close(context.Background()) })
+		return chat
+	}
+	choose, err := agentselect.New(agentselect.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = chat.Close(context.Background()) })
+	t.Cleanup(func() { _ = choose.Close(context.Background()) })
+	return choose
+}
+
+// TestInitOfASlowServer: a server that answers after the first look is still recognised.
+func TestInitOfASlowServer(t *testing.T) {
+	chat := handlerOf(t, "session-chat")
 	ready := time.After(2500 * time.Millisecond) // more than the first look, less than the second
 	awake := make(chan struct{})
 	go func() { <-ready; close(awake) }()

@@ -83,7 +83,7 @@ parley-load, a program of its own, spreads a load over several processes.`,
 func (o *loadOptions) declareFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.target, "target", "", "profile `FILE|URL` of the server (default the bundled one)")
 	f.StringVar(&o.protocol, "protocol", "",
-		"`PROTOCOL` to judge by (default that of the profile, else "+suite.Kinds()[0].Protocol+")")
+		"`PROTOCOL` to judge by (default that of the profile, or of what the URL speaks)")
 	f.StringVar(&o.role, "role", "", "`ROLE` of the target (default that of the profile, or the first of the protocol)")
 	f.StringVar(&o.driver, "driver", "", "`DRIVER` of the sessions: sse or ws (default the first of the target)")
 	f.IntVar(&o.sessions, "sessions", 100, "hold `N` sessions")
@@ -113,6 +113,9 @@ func (o loadOptions) runLoad(ctx context.Context, s *streams) error {
 	}
 	asked, err := parseFormats(o.format)
 	if err != nil {
+		return err
+	}
+	if err := o.link.nameOneProtocol(ctx, &o.target, &o.protocol, s); err != nil {
 		return err
 	}
 	lo, err := o.checkFlags()

@@ -88,7 +88,7 @@ func (o proxyOptions) runProxy(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	opts, collect, err := o.checkFlags()
+	opts, collect, err := o.checkFlags(ctx, s)
 	if err != nil {
 		return err
 	}

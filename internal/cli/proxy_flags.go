@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"crypto/tls"
 	"fmt"
 	"net"
@@ -24,7 +25,7 @@ import (
 func (o *proxyOptions) declareFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&o.protocol, "protocol", "",
-		"`PROTOCOL` to judge by (default that of the profile, else "+suite.Kinds()[0].Protocol+")")
+		"`PROTOCOL` to judge by (default that of the profile, or of what the URL speaks)")
 	f.StringVar(&o.to, "target", "", "`URL` of the server, or the file of a profile that has it")
 	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "`ADDR` for clients, where port 0 is a free one")
 	f.StringSliceVar(&o.roles, "role", nil,
@@ -49,8 +50,13 @@ func (o *proxyOptions) declareFlags(c *cobra.Command) {
 }
 
 // checkFlags checks the flags, and returns what they ask for.
-func (o *proxyOptions) checkFlags() (proxy.Options, *runner.Passive, error) {
+func (o *proxyOptions) checkFlags(ctx context.Context, s *streams) (proxy.Options, *runner.Passive, error) {
 	var none proxy.Options
+	if o.profile == "" {
+		if err := o.link.nameOneProtocol(ctx, &o.to, &o.protocol, s); err != nil {
+			return none, nil, err
+		}
+	}
 	p, profile, err := o.judgedProtocol()
 	if err != nil {
 		return none, nil, err

@@ -27,8 +27,8 @@ func runCommand(s *streams) *cobra.Command {
 		Short: "Judge a target: the bundled ones, or yours",
 		Long: `Judge a target by the suite: TARGET is what --target names. Without one, parley run judges the bundled targets,
 one per protocol and up to two at once; --protocol chooses among them. A profile names the protocol of its target; a
-URL is judged as ` + suite.Kinds()[0].Protocol + ` unless --protocol or an ID says otherwise. An ID is that of a
-clause or a scenario, and only these are run, as with --tags.
+URL is judged by the protocol that its server speaks, unless --protocol or an ID names one. An ID is that of a clause or
+a scenario, and only these are run, as with --tags.
 
 ` + aboutKinds() + `
 --role chooses the roles in which bundled targets are judged, each in a run of its own; all means every role.
@@ -99,7 +99,10 @@ func runExamples() string {
 }
 
 // judgeRepeatedly judges the selected targets once, or again and again.
-func judgeRepeatedly(ctx context.Context, o runOptions, s *streams) error {
+func judgeRepeatedly(ctx context.Context, o runOptions, s *streams) (err error) {
+	if o.protocols, err = o.link.nameProtocol(ctx, &o.target, o.protocols, s); err != nil {
+		return err
+	}
 	if o.watch {
 		return o.watchAndRun(ctx, s)
 	}

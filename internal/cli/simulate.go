@@ -262,6 +262,9 @@ func isScriptFile(name string) bool {
 
 // beginSessions begins the sessions that the flags ask for, and returns where the party is reached; "" for none.
 func (o simulateOptions) beginSessions(ctx context.Context, c *console.Console, s *streams) (at string, err error) {
+	if err := (linkOptions{}).nameOneProtocol(ctx, &o.target, &o.protocol, s); err != nil {
+		return "", sessionError(ctx, err, s)
+	}
 	if o.target != "" || o.protocol != "" && o.play.As == "" {
 		if _, err := c.OpenTest(ctx, console.TestOptions{Protocol: o.protocol, Target: o.target}); err != nil {
 			return "", sessionError(ctx, err, s)
