@@ -2,15 +2,18 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/goccy/go-yaml"
+	"github.com/rogpeppe/go-internal/testscript"
 
 	"parley/internal/tier"
 )
@@ -59,18 +62,44 @@ func unknownCalls(t *testing.T, script string) (found int, unknown []string) {
 	return found, unknown
 }
 
-// TestPackagedCalls: the action, and the template for GitLab, use commands and flags that there are.
-func TestPackagedCalls(t *testing.T) {
-	var action struct {
-		Inputs map[string]any
-		Runs   struct {
-			Using string
-			Steps []struct {
-				ID, Run string
-				Env     map[string]string
-			}
+// action is what a test needs of action.yml.
+type action struct {
+	Inputs map[string]struct{ Default string }
+	Runs   struct {
+		Using string
+		Steps []step
+	}
+}
+
+type step struct {
+	ID, Run string
+	Env     map[string]string
+}
+
+// command returns the step of an action that judges, as a runner starts it, with parley in the folder bin.
+func (a action) command(bin string, inputs map[string]string) (*exec.Cmd, error) {
+	i := slices.IndexFunc(a.Runs.Steps, func(s step) bool { return s.ID == "run" })
+	cmd := exec.Command("bash", "-eo", "pipefail", "-c", a.Runs.Steps[i].Run)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "RUNNER_TEMP=" + bin}
+	for name := range inputs {
+		if _, ok := a.Inputs[name]; !ok {
+			return nil, fmt.Errorf("action.yml has no input %s", name)
 		}
 	}
+	for variable, value := range a.Runs.Steps[i].Env {
+		name := strings.TrimSuffix(strings.TrimPrefix(value, "${{ inputs."), " }}")
+		given, ok := inputs[name]
+		if !ok {
+			given = a.Inputs[name].Default
+		}
+		cmd.Env = append(cmd.Env, variable+"="+given)
+	}
+	return cmd, nil
+}
+
+// TestPackagedCalls: the action, and the template for GitLab, use commands and flags that there are.
+func TestPackagedCalls(t *testing.T) {
+	var action action
 	packaging(t, "action.yml", &action)
 	var script string
 	for _, s := range action.Runs.Steps {
@@ -109,50 +138,113 @@ func TestPackagedCalls(t *testing.T) {
 	}
 }
 
-// TestActionScript runs the script of the action with a program that prints its arguments in the place of parley.
+// TestActionScript runs the script of the action with a program that prints its arguments in the place of parley. The
+// script action.txtar of TestScript runs it with parley.
 func TestActionScript(t *testing.T) {
-	var action struct {
-		Runs struct{ Steps []struct{ ID, Run string } }
-	}
+	var action action
 	packaging(t, "action.yml", &action)
-	i := slices.IndexFunc(action.Runs.Steps, func(s struct{ ID, Run string }) bool { return s.ID == "run" })
 	for _, tt := range []struct {
-		name, target, profile, baseline string
-		code                            int
-		says                            string
+		name   string
+		inputs map[string]string
+		code   int
+		says   string
 	}{
-		{"a profile", "", "my server.yaml", "known.yaml", 5, "<run><--target><my server.yaml><--out><out>"},
-		{"a URL", "http://localhost:3000", "", "", 5, "<--target><http://localhost:3000>"},
-		{"a server with a baseline but without hooks", "", "p.yaml", "known.yaml", 5,
-			"<--baseline><known.yaml><--allow-incomplete><--driver><sse ws><--target-version><1 2>"},
-		{"neither", "", "", "", 2, "::error::give either target or profile"},
-		{"both", "http://localhost:3000", "p.yaml", "", 2, "::error::give either target or profile"},
+		{"a profile", map[string]string{"profile": "my server.yaml"}, 5,
+			"<run><--target><my server.yaml><--out><parley-results><--format><console,json,junit,html,markdown,github," +
+				"badge,shields>."},
+		{"a URL", map[string]string{"target": "http://localhost:3000"}, 5, "<--target><http://localhost:3000>"},
+		{"a server with a baseline but without hooks", map[string]string{"profile": "p.yaml", "baseline": "known.yaml",
+			"allow-incomplete": "true", "driver": "sse ws", "target-version": "1 2"}, 5,
+			"<--baseline><known.yaml><--driver><sse ws><--target-version><1 2><--allow-incomplete>."},
+		{"a value is no flag", map[string]string{"target": "ws://x", "role": "--strict",
+			"header": "A: $(id)\n\nB: 'b'\n"}, 5,
+			"<--role><--strict><--header><A: $(id)><--header><B: 'b'>."},
+		{"neither", nil, 2, "::error::give either target or profile"},
+		{"both", map[string]string{"target": "http://localhost:3000", "profile": "p.yaml"}, 2,
+			"::error::give either target or profile"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
-			fake := "#!/bin/sh\nprintf '<%s>' \"$@\"\nexit 5\n"
+			fake := "#!/bin/sh\nprintf '<%s>' \"$@\"\necho .\nexit 5\n"
 			if err := os.WriteFile(filepath.Join(dir, "parley"), []byte(fake), 0o755); err != nil {
 				t.Fatal(err)
 			}
 			output := filepath.Join(dir, "output")
-			cmd := exec.Command("bash", "-eo", "pipefail", "-c", action.Runs.Steps[i].Run)
-			cmd.Env = append(os.Environ(), "RUNNER_TEMP="+dir, "GITHUB_OUTPUT="+output, "TARGET="+tt.target,
-				"PROFILE="+tt.profile, "BASELINE="+tt.baseline, "PROTOCOL=", "TAGS=", "OUT=out",
-				"ALLOW_INCOMPLETE=", "DRIVER=", "TARGET_VERSION=")
-			if strings.Contains(tt.says, "--allow-incomplete") {
-				cmd.Env = append(cmd.Env, "ALLOW_INCOMPLETE=true", "DRIVER=sse ws", "TARGET_VERSION=1 2")
+			cmd, err := action.command(dir, tt.inputs)
+			if err != nil {
+				t.Fatal(err)
 			}
+			cmd.Env = append(cmd.Env, "GITHUB_OUTPUT="+output)
 			out, err := cmd.CombinedOutput()
 			if code(err) != tt.code || !strings.Contains(string(out), tt.says) {
 				t.Errorf("exit %d, want %d: %s", code(err), tt.code, out)
-			}
-			if has := strings.Contains(string(out), "<--baseline><known.yaml>"); has != (tt.baseline != "") {
-				t.Errorf("a baseline: %v", has)
 			}
 			if b, _ := os.ReadFile(output); tt.code == 5 && string(b) != "code=5\n" {
 				t.Errorf("the outputs are %q", b)
 			}
 		})
+	}
+}
+
+// TestActionInputs: the example sets inputs that there are, and the documents name each of them.
+func TestActionInputs(t *testing.T) {
+	var action action
+	packaging(t, "action.yml", &action)
+	var example struct {
+		Jobs map[string]struct {
+			Steps []struct {
+				Uses string
+				With map[string]any
+			}
+		}
+	}
+	packaging(t, "examples/ci/github.yml", &example)
+	used := 0
+	for _, s := range example.Jobs["relay"].Steps {
+		if s.Uses != "./parley" {
+			continue
+		}
+		for name := range s.With {
+			if _, ok := action.Inputs[name]; !ok {
+				t.Errorf("action.yml has no input %s", name)
+			}
+			used++
+		}
+	}
+	if used < 4 {
+		t.Errorf("the relay is judged with %d inputs", used)
+	}
+	for _, doc := range []string{"docs/install.md", "docs/install.zh.md"} {
+		text := packaging(t, doc, nil)
+		for name := range action.Inputs {
+			if !strings.Contains(text, "`"+name+"`") && !strings.Contains(text, " "+name+": ") {
+				t.Errorf("%s does not name the input %s", doc, name)
+			}
+		}
+	}
+}
+
+// judgeByAction runs the script of action.yml, from the folder that tests are in: `action CODE INPUT=VALUE…`.
+func judgeByAction(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: action CODE INPUT=VALUE…")
+	}
+	text, err := os.ReadFile(filepath.Join(ts.Getenv("ROOT"), "action.yml"))
+	ts.Check(err)
+	var a action
+	ts.Check(yaml.Unmarshal(text, &a))
+	inputs := map[string]string{}
+	for _, arg := range args[1:] {
+		name, value, _ := strings.Cut(arg, "=")
+		inputs[name] = strings.ReplaceAll(value, `\n`, "\n")
+	}
+	cmd, err := a.command(ts.Getenv("BIN"), inputs)
+	ts.Check(err)
+	cmd.Dir = ts.MkAbs(".")
+	cmd.Env = append(cmd.Env, "HOME="+ts.Getenv("HOME"), "TOKEN="+ts.Getenv("TOKEN"), "GITHUB_OUTPUT="+ts.MkAbs("output"))
+	cmd.Stdout, cmd.Stderr = ts.Stdout(), ts.Stderr()
+	if got := code(cmd.Run()); strconv.Itoa(got) != args[0] {
+		ts.Fatalf("with %q it ended with exit code %d, want %s", args[1:], got, args[0])
 	}
 }
 

@@ -51,6 +51,8 @@ func TestMain(m *testing.M) {
 //	unserve NAME FILE              that server is interrupted, ends with 0, and its stderr is in FILE
 //	valid FILE                     FILE is a results.json
 //	kills FILE PROTOCOL ROLE       made kill matrices are in FILE
+//	action CODE INPUT=VALUE…       the script of action.yml runs with these inputs, and ends with this exit code; \n in a
+//	                               value is a new line
 //	certificates DIR               DIR has the files of certtest.Make
 //
 // The program h2spec stands for the tool of this name.
@@ -74,6 +76,7 @@ func TestScript(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "interrupt": interrupt, "freeze": freeze, "serve": serveCmd, "unserve": unserve, "valid": valid,
 			"kills": killsCmd, "certificates": certificates,
+			"action": judgeByAction,
 		},
 		Condition: func(cond string) (bool, error) {
 			switch cond {
