@@ -65,7 +65,7 @@ func playParty(ctx context.Context, o console.PlayOptions) (console.Player, erro
 	}
 	if connects := client || c.Script != nil && c.Script.Client() != ""; c.Connect != "" && !connects {
 		return nil, &console.Error{Status: 400, Text: "connect: the " + o.As +
-			" listens and connects to nothing: use --listen, or --upstream for your own server"}
+			" listens and connects to nothing (leave it out, or name your own server as upstream)"}
 	}
 	if o.To != "" {
 		if err := checkReplacement(&c, o.To, client); err != nil {
@@ -74,8 +74,7 @@ func playParty(ctx context.Context, o console.PlayOptions) (console.Player, erro
 		return playBetween(ctx, c, o)
 	}
 	if client && c.Connect == "" {
-		return nil, &console.Error{Status: 400, Text: "the " + o.As +
-			" connects to your program: give its URL (connect, or --connect)"}
+		return nil, &console.Error{Status: 400, Text: "connect: the " + o.As + " connects to your program (give its URL)"}
 	}
 	return openPlay(ctx, c)
 }
@@ -138,8 +137,8 @@ func bundledParty(target *launch.Target, c *counterpart.Options) (client bool, e
 				words.Suggest(c.As, known, "there are: "+strings.Join(known, ", ")) + ")")
 		}
 		if c.Script == nil {
-			return false, errors.New("no bundled target plays the " + c.As + ": a script does (--script " +
-				strings.Join(scriptsFor(c.Protocol, c.As), " or --script ") + ", or a file of your own)")
+			return false, errors.New("script: no bundled target plays the " + c.As + ", but a script does (name " +
+				strings.Join(scriptsFor(c.Protocol, c.As), " or ") + ", or give your own)")
 		}
 		return c.Script.Client() != "", nil
 	}
@@ -276,7 +275,7 @@ func (o simulateOptions) testOptions(t console.TestOptions) (runner.Options, err
 	remote := err == nil && slices.Contains([]string{"http", "https", "ws", "wss"}, u.Scheme)
 	if t.Target != "" && t.Target != o.target && !remote && (strings.Contains(t.Target, ":") || !isInside(t.Target)) {
 		return runner.Options{}, usagef("target: %s is neither a URL nor a file below the working directory "+
-			"(name it by parley simulate --target)", t.Target)
+			"(start parley simulate with it)", t.Target)
 	}
 	return connectOptions{protocol: t.Protocol, role: t.Role, driver: t.Driver,
 		strict: t.Strict}.sessionOptions(t.Target)
@@ -302,9 +301,33 @@ func isInside(name string) bool {
 func offeredProtocols() []console.Protocol {
 	var out []console.Protocol
 	for _, k := range suite.Kinds() {
-		out = append(out, console.Protocol{ID: k.Protocol, Roles: k.Roles, As: partiesOf(k.Protocol), Drivers: k.Drivers})
+		one := console.Protocol{ID: k.Protocol, Roles: k.Roles, As: partiesOf(k.Protocol), Drivers: k.Drivers}
+		for _, as := range one.As {
+			client, scripted := actsAs(k.Protocol, as)
+			if client {
+				one.Clients = append(one.Clients, as)
+			}
+			if scripted {
+				one.Scripts = append(one.Scripts, as)
+			}
+		}
+		out = append(out, one)
 	}
 	return out
+}
+
+// actsAs reports whether a party connects to the program, and whether only a script plays it.
+func actsAs(protocol, as string) (client, scripted bool) {
+	all := bundle.Find(protocol).Parties()
+	if i := slices.IndexFunc(all, func(p launch.Party) bool { return p.As == as }); i >= 0 {
+		return all[i].Client, false
+	}
+	for _, name := range scriptsFor(protocol, as) {
+		if s, err := scripts.Get(protocol, name); err == nil {
+			return s.Client() != "", true
+		}
+	}
+	return false, true
 }
 
 // offeredClauses lists the clauses of a protocol; "" stands for all protocols.

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -365,6 +366,47 @@ func heldBy(t *testing.T, client *http.Client, session string, n int) console.He
 		for _, one := range all {
 			if one.N == n {
 				return one
+			}
+		}
+	}
+}
+
+// TestPlayByDefault: the first party of each protocol can be played with nothing but its name, and what the API says
+// about a mistake names no flag.
+func TestPlayByDefault(t *testing.T) {
+	line, _ := simulating(t)
+	base := line() + "/api/v1"
+	var all []console.Protocol
+	asks(t, http.DefaultClient, "GET", base+"/protocols", "", nil, &all)
+	if len(all) != len(suite.Kinds()) {
+		t.Fatalf("the API offers %d protocols", len(all))
+	}
+	for _, p := range all {
+		var s map[string]any
+		body := map[string]string{"kind": "play", "protocol": p.ID, "as": p.As[0]}
+		if status := asks(t, http.DefaultClient, "POST", base+"/sessions", "", body, &s); status != http.StatusCreated {
+			t.Errorf("%s of %s: %d %v", p.As[0], p.ID, status, s["error"])
+		}
+		for _, wrong := range []map[string]string{{"as": "nobody"}, {"connect": "http://127.0.0.1:1"}, {"mutant": "none"},
+			{"script": "none"}, {"mind": "script"}, {"to": "x"}, {"listen": "127.0.0.1:99999"}, {"protocol": "none"},
+			{"kind": "test", "role": "none"}, {"kind": "test", "driver": "none"}, {"kind": "test", "target": "/none"},
+			{"kind": "test", "protocol": "none"}, {"kind": "test", "target": "http://127.0.0.1:1", "driver": "stdio"}} {
+			body := map[string]string{"kind": "play", "protocol": p.ID, "as": p.As[0]}
+			maps.Copy(body, wrong)
+			var told map[string]any
+			status := asks(t, http.DefaultClient, "POST", base+"/sessions", "", body, &told)
+			if text, _ := told["error"].(string); status < 400 || strings.Contains(text, "--") {
+				t.Errorf("%v: %d %s", body, status, text)
+			}
+		}
+	}
+	for _, p := range all {
+		for _, as := range p.Clients {
+			body := map[string]string{"kind": "play", "protocol": p.ID, "as": as}
+			var told map[string]any
+			asks(t, http.DefaultClient, "POST", base+"/sessions", "", body, &told)
+			if text, _ := told["error"].(string); !slices.Contains(p.Scripts, as) && !strings.HasPrefix(text, "connect: ") {
+				t.Errorf("%s of %s: %v", as, p.ID, told)
 			}
 		}
 	}

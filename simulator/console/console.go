@@ -98,6 +98,8 @@ type Protocol struct {
 	ID      string   `json:"id"`
 	Roles   []string `json:"roles"`   // of targets, the default one first
 	As      []string `json:"as"`      // parties that a play can be
+	Clients []string `json:"clients"` // those of As that connect to the program
+	Scripts []string `json:"scripts"` // those of As that no bundled target plays, but a script
 	Drivers []string `json:"drivers"` // transports
 }
 

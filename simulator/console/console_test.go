@@ -241,7 +241,10 @@ func TestLists(t *testing.T) {
 		}
 	}
 	c, _ = serve(t, func(o *Options) {
-		o.Protocols = func() []Protocol { return []Protocol{{"p", []string{"r"}, []string{"server"}, []string{"ws"}}} }
+		o.Protocols = func() []Protocol {
+			return []Protocol{{ID: "p", Roles: []string{"r"},
+				As: []string{"server"}, Drivers: []string{"ws"}}}
+		}
 		o.Clauses = func(string) ([]Clause, error) { return []Clause{{"AS-001", "MUST", "1", "a", "b", "tested", ""}}, nil }
 		o.Mutants = func(p, r, q string) ([]Mutant, error) { return []Mutant{{p, r, q, []string{"AS-001"}}}, nil }
 		o.Scripts = func(p string) ([]Script, error) { return []Script{{"a", p, "server", "b", "c"}}, nil }

@@ -54,7 +54,8 @@ func pageServer(t testing.TB) *httptest.Server {
 	t.Helper()
 	ids := []console.Protocol{}
 	for _, name := range []string{"agent-select"} {
-		ids = append(ids, console.Protocol{ID: name, Roles: []string{}, As: []string{"server"}, Drivers: []string{}})
+		ids = append(ids, console.Protocol{ID: name, Roles: []string{"server"}, As: []string{"server", "client"},
+			Clients: []string{"client"}, Scripts: []string{"client"}, Drivers: []string{"sse", "ws"}})
 	}
 	c, err := console.New(console.Options{
 		Protocols: func() []console.Protocol { return ids },

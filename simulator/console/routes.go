@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -156,9 +157,16 @@ func answerError(w http.ResponseWriter, err error) {
 		e = &Error{Status: http.StatusRequestEntityTooLarge,
 			Text: "the request is longer than " + words.Counted(int(tooLong.Limit>>20), "MiB") + " (send less)"}
 	}
-	text := strings.ReplaceAll(strings.TrimSpace(e.Text), "\n", "; ") // several mistakes
-	text = strings.TrimPrefix(oneLine(text), "--")                    // of the command line's flags
-	answerJSON(w, e.Status, errorBody{Error: text, Similar: e.Similar, Instead: e.Instead})
+	text := oneLine(strings.ReplaceAll(strings.TrimSpace(e.Text), "\n", "; ")) // several mistakes
+	answerJSON(w, e.Status, errorBody{Error: withoutFlags(text), Similar: e.Similar, Instead: e.Instead})
+}
+
+// flagOf matches the command line's way to write the name of an option.
+var flagOf = regexp.MustCompile(`(^|[^\w-])--([a-z])`)
+
+// withoutFlags names options as the API and the page do, which have no flags.
+func withoutFlags(text string) string {
+	return flagOf.ReplaceAllString(text, "$1$2")
 }
 
 // answerJSON writes a JSON answer.
@@ -238,7 +246,11 @@ func (c *Console) answerProtocols(http.ResponseWriter, *http.Request) (any, erro
 	if c.o.Protocols == nil {
 		return []Protocol{}, nil
 	}
-	return neverNil(c.o.Protocols(), nil)
+	all := slices.Clone(c.o.Protocols())
+	for i := range all {
+		all[i].Clients, all[i].Scripts = append([]string{}, all[i].Clients...), append([]string{}, all[i].Scripts...)
+	}
+	return neverNil(all, nil)
 }
 
 func (c *Console) answerClauses(_ http.ResponseWriter, r *http.Request) (any, error) {
