@@ -45,6 +45,26 @@ func TestReference(t *testing.T) {
 	}
 }
 
+// TestReferencePages: the Homebrew cask has the man page of every command, as it knows no patterns.
+func TestReferencePages(t *testing.T) {
+	const key = "\n    manpages: # go run ./internal/generate cli\n"
+	before, was, found := strings.Cut(packaging(t, ".goreleaser.yaml", nil), key)
+	if !found {
+		t.Fatalf(".goreleaser.yaml does not end with a list behind %q", key)
+	}
+	var is strings.Builder
+	for _, c := range clidoc.Commands(rootCommand(&streams{Out: io.Discard, Err: io.Discard})) {
+		is.WriteString("      - bin/man/" + clidoc.ManName(c) + "\n")
+	}
+	if *update {
+		if err := os.WriteFile("../../.goreleaser.yaml", []byte(before+key+is.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if is.String() != was {
+		t.Errorf(".goreleaser.yaml is out of date: go test ./internal/cli -run TestReference -update")
+	}
+}
+
 // TestManPages: there is a page for each command; where groff is, it has nothing to complain about.
 func TestManPages(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "man1")

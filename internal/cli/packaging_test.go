@@ -14,8 +14,6 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/rogpeppe/go-internal/testscript"
-
-	"parley/internal/tier"
 )
 
 // packaging returns a file that says how Parley is packaged, decoded if it is YAML.
@@ -245,84 +243,5 @@ func judgeByAction(ts *testscript.TestScript, neg bool, args []string) {
 	cmd.Stdout, cmd.Stderr = ts.Stdout(), ts.Stderr()
 	if got := code(cmd.Run()); strconv.Itoa(got) != args[0] {
 		ts.Fatalf("with %q it ended with exit code %d, want %s", args[1:], got, args[0])
-	}
-}
-
-// release is what a test needs of .goreleaser.yaml.
-type release struct {
-	Builds []struct {
-		Main           string
-		Env            []string
-		Goos, Goarch   []string
-		Flags, Ldflags []string
-	}
-	Archives []struct{ Files []string }
-	Nfpms    []struct {
-		Contents []struct{ Src, Dst string }
-	}
-}
-
-// TestReleaseFiles: what a release and the images take from the tree is there, or made by their own commands.
-func TestReleaseFiles(t *testing.T) {
-	var r release
-	text := packaging(t, ".goreleaser.yaml", &r)
-	var files []string
-	for _, b := range r.Builds {
-		if files = append(files, b.Main); !slices.Contains(b.Env, "CGO_ENABLED=0") {
-			t.Errorf("%s is not static", b.Main)
-		}
-	}
-	if !slices.Equal(files, []string{"./cmd/parley", "./cmd/parley-load"}) {
-		t.Fatalf("the programs of the release are %q", files)
-	}
-	for _, a := range r.Archives {
-		files = append(files, a.Files...)
-	}
-	for _, p := range r.Nfpms {
-		for _, c := range p.Contents {
-			files = append(files, c.Src)
-		}
-	}
-	for _, f := range files {
-		if strings.HasPrefix(f, "bin/completions/") && strings.Contains(text, "completion $s > bin/completions/parley.$s") {
-			continue
-		}
-		if _, err := os.Stat(filepath.Join("..", "..", f)); err != nil {
-			t.Error(err)
-		}
-	}
-	stages := regexp.MustCompile(`(?ms)^FROM \S+ AS (plain|pages)$(.*?)^ENTRYPOINT`).
-		FindAllStringSubmatch(packaging(t, "Dockerfile", nil), -1)
-	if len(stages) != 2 || stages[1][1] != "plain" {
-		t.Fatalf("the images are %q; the last one is built without --target", stages)
-	}
-	for _, s := range stages {
-		if !strings.Contains(s[2], "\nUSER 65532:65532\n") {
-			t.Errorf("the image %s runs as root", s[1])
-		}
-	}
-}
-
-// TestCrossCompiles builds every program of a release.
-func TestCrossCompiles(t *testing.T) {
-	tier.Night(t)
-	var r release
-	packaging(t, ".goreleaser.yaml", &r)
-	for _, system := range r.Builds[0].Goos {
-		for _, machine := range r.Builds[0].Goarch {
-			t.Run(system+"-"+machine, func(t *testing.T) {
-				args := append([]string{"build", "-o", t.TempDir()}, r.Builds[0].Flags...)
-				args = append(args, "-ldflags", strings.Join(r.Builds[0].Ldflags, " "))
-				for _, b := range r.Builds {
-					args = append(args, b.Main)
-				}
-				cmd := exec.Command("go", args...)
-				cmd.Dir = filepath.Join("..", "..")
-				cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+machine)
-				if out, err := cmd.CombinedOutput(); err != nil {
-					t.Errorf("%v\n%s", err, out)
-				}
-			})
-		}
 	}
 }
