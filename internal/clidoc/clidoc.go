@@ -4,6 +4,8 @@ package clidoc
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,32 +23,80 @@ func Commands(root *cobra.Command) []*cobra.Command {
 	return all
 }
 
-// Page returns the commands as Markdown: a table of all, then a section for each with its usage, description, flags and
-// examples. head comes first.
+// Page returns the commands as Markdown: a table of all, the flags that several have, then a section for each with its
+// usage, description, flags and examples. head comes first. What a command shares with the one above it is told there
+// only, and how a shell completes words is left to --help.
 func Page(root *cobra.Command, head string) string {
 	var b strings.Builder
 	b.WriteString(head + "\n| command | |\n|---|---|\n")
-	all := Commands(root)[1:]
+	all := slices.DeleteFunc(Commands(root)[1:], func(c *cobra.Command) bool { return c.Parent().Name() == "completion" })
 	for _, c := range all {
 		fmt.Fprintf(&b, "| [`%s`](#%s) | %s |\n", c.CommandPath(), strings.ReplaceAll(c.CommandPath(), " ", "-"),
 			tableCell(c.Short))
 	}
+	shared := sharedFlags(all)
+	if len(shared) > 0 {
+		b.WriteString("\n## Flags of several commands\n\n" + strings.Join(shared, ""))
+	}
 	for _, c := range all {
 		fmt.Fprintf(&b, "\n## %s\n\n", c.CommandPath())
-		b.WriteString(proseMarkdown(describeFlags(c)) + "\n")
+		b.WriteString(proseMarkdown(besidesParent(c, describeFlags, "\n\n")) + "\n")
 		fmt.Fprintf(&b, "\n```text\n%s\n```\n", usageLines(c))
-		if flags := Flags(c); len(flags) > 0 {
-			b.WriteString("\n| flag | |\n|---|---|\n")
-			for _, f := range flags {
-				name, about := Describe(f)
-				fmt.Fprintf(&b, "| `%s` | %s |\n", name, tableCell(about))
-			}
-		}
-		if c.Example != "" {
-			fmt.Fprintf(&b, "\n```text\n%s\n```\n", outdentLines(c.Example))
+		b.WriteString(flagList(c, shared))
+		if example := besidesParent(c, func(c *cobra.Command) string { return c.Example }, "\n"); example != "" {
+			fmt.Fprintf(&b, "\n```text\n%s\n```\n", outdentLines(example))
 		}
 	}
 	return b.String()
+}
+
+// sharedFlags returns the items of the flags that three or more commands have, with the same words.
+func sharedFlags(all []*cobra.Command) []string {
+	count := map[string]int{}
+	for _, c := range all {
+		for _, f := range Flags(c) {
+			count[flagItem(f)]++
+		}
+	}
+	maps.DeleteFunc(count, func(_ string, n int) bool { return n < 3 })
+	return slices.SortedFunc(maps.Keys(count), func(a, b string) int {
+		_, a, _ = strings.Cut(a, "--")
+		_, b, _ = strings.Cut(b, "--")
+		return strings.Compare(a, b)
+	})
+}
+
+// flagList returns the flags of a command: its own with what they do, those of several commands by name.
+func flagList(c *cobra.Command, shared []string) string {
+	var own, names []string
+	for _, f := range Flags(c) {
+		if item := flagItem(f); slices.Contains(shared, item) {
+			names = append(names, "`--"+f.Name+"`")
+		} else {
+			own = append(own, item)
+		}
+	}
+	list := ""
+	if len(own) > 0 {
+		list = "\n" + strings.Join(own, "")
+	}
+	if len(names) > 0 {
+		list += "\n[Also](#flags-of-several-commands) " + strings.Join(names, ", ") + ".\n"
+	}
+	return list
+}
+
+func flagItem(f *pflag.Flag) string {
+	name, about := Describe(f)
+	return fmt.Sprintf("- `%s`: %s\n", name, tableCell(about))
+}
+
+// besidesParent returns what a command says in the parts of a text that the command above it does not say.
+func besidesParent(c *cobra.Command, text func(*cobra.Command) string, between string) string {
+	told := strings.Split(text(c.Parent()), between)
+	return strings.Join(slices.DeleteFunc(strings.Split(text(c), between), func(part string) bool {
+		return slices.Contains(told, part)
+	}), between)
 }
 
 // Flags returns the visible flags of a command, sorted by name.

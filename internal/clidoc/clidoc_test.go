@@ -28,8 +28,8 @@ func TestPage(t *testing.T) {
 		"| [`tool one`](#tool-one) | Do one \\| two |",
 		"## tool one\n\nReads &lt;file>.\n.so it is\n\n```text\ntool one a\ntool one b\n```\n\nThe \\*end\\* …\n",
 		"```text\ntool one FILE [flags]\n```",
-		"| `-o, --out DIR` | write DIR (default there) |",
-		"| `--dry` | do nothing |",
+		"- `-o, --out DIR`: write DIR (default there)\n",
+		"- `--dry`: do nothing\n",
 		"```text\ntool one x \\\n  y\n```",
 	} {
 		if !strings.Contains(page, want) {
@@ -38,6 +38,26 @@ func TestPage(t *testing.T) {
 	}
 	if strings.Contains(page, "secret") || strings.Contains(page, "hidden") || strings.Contains(page, "--help") {
 		t.Errorf("the page shows what is hidden:\n%s", page)
+	}
+}
+
+// TestPageTellsOnce: what several commands share, and what a command repeats of the one above it, is on the page once.
+func TestPageTellsOnce(t *testing.T) {
+	root := &cobra.Command{Use: "tool"}
+	above := root
+	for _, name := range []string{"one", "two", "three"} {
+		c := &cobra.Command{Use: name, Long: "About " + name + ".\n\nThe same.", Run: func(*cobra.Command, []string) {}}
+		c.Flags().Bool("dry", false, "do nothing")
+		above.AddCommand(c)
+		above = c
+	}
+	page := Page(root, "# Tool\n")
+	for text, want := range map[string]int{
+		"- `--dry`: do nothing\n": 1, "The same.": 1, "[Also](#flags-of-several-commands) `--dry`.\n": 3,
+	} {
+		if n := strings.Count(page, text); n != want {
+			t.Errorf("%q is there %d times, want %d, in\n%s", text, n, want, page)
+		}
 	}
 }
 

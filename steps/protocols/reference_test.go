@@ -3,6 +3,7 @@ package protocols_test
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,7 +18,7 @@ import (
 	"parley/steps/protocols"
 )
 
-var update = flag.Bool("update", false, "write the tables of docs/steps.md")
+var update = flag.Bool("update", false, "write the lists of docs/steps.md")
 
 // TestStepReference: docs/steps.md has every registered step, and how the features use it.
 func TestStepReference(t *testing.T) {
@@ -34,7 +35,7 @@ func TestStepReference(t *testing.T) {
 		if !found || !ended {
 			t.Fatalf("%s has no place for the steps of %s: %s%s", path, steps.Name(p), begin, end)
 		}
-		text = head + begin + table(t, p) + end + tail
+		text = head + begin + stepList(t, p) + end + tail
 	}
 	if *update {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
@@ -47,31 +48,26 @@ func TestStepReference(t *testing.T) {
 	}
 }
 
-// table lists the steps of a protocol in the order in which they are registered.
-func table(t *testing.T, p steps.Protocol) string {
+// stepList lists the steps of a protocol in the order in which they are registered, with the keywords of the features.
+func stepList(t *testing.T, p steps.Protocol) string {
 	t.Helper()
 	expressions := steps.Expressions(p)
-	used := usage(t, p, expressions)
+	used := keywordsOf(t, p, expressions)
 	var b strings.Builder
-	b.WriteString("\n| step | as | scenarios |\n|---|---|---|\n")
+	b.WriteString("\n")
 	for _, expr := range expressions {
-		as := slices.Sorted(func(yield func(string) bool) {
-			for keyword := range used[expr].as {
-				if !yield(keyword) {
-					return
-				}
-			}
-		})
-		fmt.Fprintf(&b, "| %s | %s | %d |\n", spoken(expr), strings.Join(as, ", "), len(used[expr].scenarios))
+		keywords := ""
+		if len(used[expr]) > 0 {
+			keywords = "**" + strings.Join(slices.Sorted(maps.Keys(used[expr])), "/") + "** "
+		}
+		fmt.Fprintf(&b, "- %s%s\n", keywords, spoken(expr))
 	}
 	b.WriteString("\n")
 	return b.String()
 }
 
-// use describes how the features use a step.
-type use struct{ as, scenarios map[string]bool }
-
-func usage(t *testing.T, p steps.Protocol, expressions []string) map[string]use {
+// keywordsOf returns the keywords with which the features use each step.
+func keywordsOf(t *testing.T, p steps.Protocol, expressions []string) map[string]map[string]bool {
 	t.Helper()
 	found, err := godog.TestSuite{Options: &godog.Options{FS: p.Features(),
 		Paths: []string{steps.Name(p)}}}.RetrieveFeatures()
@@ -82,9 +78,9 @@ func usage(t *testing.T, p steps.Protocol, expressions []string) map[string]use 
 		messages.PickleStepType_CONTEXT: "Given", messages.PickleStepType_ACTION: "When",
 		messages.PickleStepType_OUTCOME: "Then",
 	}
-	out := map[string]use{}
+	out := map[string]map[string]bool{}
 	for _, expr := range expressions {
-		out[expr] = use{map[string]bool{}, map[string]bool{}}
+		out[expr] = map[string]bool{}
 	}
 	for _, f := range found {
 		for _, scenario := range f.Pickles {
@@ -94,15 +90,14 @@ func usage(t *testing.T, p steps.Protocol, expressions []string) map[string]use 
 					t.Errorf("%s: %q is no step", scenario.Uri, step.Text)
 					continue
 				}
-				out[expr].as[keywords[step.Type]] = true
-				out[expr].scenarios[scenario.Id] = true
+				out[expr][keywords[step.Type]] = true
 			}
 		}
 	}
 	return out
 }
 
-// spoken returns an expression as a table of the page shows it.
+// spoken returns an expression as the page shows it.
 func spoken(expr string) string {
 	s := steps.StepWords(expr)
 	for _, r := range []struct{ expr, by string }{
