@@ -39,6 +39,11 @@ type serveOptions struct {
 	listening              bool // --listen was given
 }
 
+const untilInterrupted = `It runs until interrupted. The first line on stdout is the URL of a server; connections and what
+happens on them are logged to stderr.
+
+`
+
 const aboutServing = `With --token every request needs the header "Authorization: Bearer TOKEN", or ?token=TOKEN if a
 client cannot set headers, as with EventSource and WebSocket in a browser. An address that other machines can
 reach requires --token and TLS.
@@ -52,10 +57,9 @@ func serveCommand(s *streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve [PROTOCOL]",
 		Short: "Serve a bundled server for your own clients",
-		Long: `Serve a bundled server until interrupted (default ` + bundle[0].Protocol + `). The first line on stdout is its
-URL; connections and what happens on them are logged to stderr.
+		Long: `Serve a bundled server (default ` + bundle[0].Protocol + `).
 
-` + withModels() + aboutServing,
+` + untilInterrupted + withModels() + aboutServing,
 		Example: examplesOf(bundle...),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -87,12 +91,7 @@ func serveProtocolCommand(t launch.Target, s *streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   t.Protocol,
 		Short: "Serve " + t.Short,
-		Long: strings.TrimSpace(longOf(t)) + `
-
-It runs until interrupted. The first line on stdout is the URL of a server; connections and what happens on them
-are logged to stderr.
-
-` + model + aboutServing,
+		Long:    strings.TrimSpace(longOf(t)) + "\n\n" + untilInterrupted + model + aboutServing,
 		Example: examplesOf(t),
 		Args:    noArgs,
 	}
@@ -114,8 +113,7 @@ func withModels() string {
 			names = append(names, t.Protocol)
 		}
 	}
-	const about = "conversations"
-	return strings.Replace(launch.Directives, about, about+" of "+words.Either(names), 1) + "\n\n"
+	return "A client of " + words.Either(names) + " talks to a model.\n\n" + launch.Directives + "\n\n"
 }
 
 // longOf describes what is served, in each role if there are several.
