@@ -15,12 +15,12 @@ import (
 
 var update = flag.Bool("update", false, "write docs/cli.md")
 
-const regenerate = "`go test ./internal/cli -run TestReference -update`"
+const regenerate = "`go run ./internal/generate cli`"
 
 const referenceHead = `# Command reference
 
 Every command with its flags, generated from the program (` + regenerate + `).
-[Command line](command-line.md) says what the commands are for, and has the exit codes.
+[Command line](command-line.md) groups them, and has the exit codes.
 The same as man pages: ` + "`parley man --out share/man/man1`" + `.
 `
 
@@ -41,7 +41,7 @@ func TestReference(t *testing.T) {
 		t.Fatal(err)
 	}
 	if is != string(was) {
-		t.Errorf("%s is out of date: go test ./internal/cli -run TestReference -update", file)
+		t.Errorf("%s is out of date: go run ./internal/generate cli", file)
 	}
 }
 

@@ -89,8 +89,8 @@ func serveProtocolCommand(t launch.Target, s *streams) *cobra.Command {
 		model = launch.Directives + "\n\n"
 	}
 	c := &cobra.Command{
-		Use:   t.Protocol,
-		Short: "Serve " + t.Short,
+		Use:     t.Protocol,
+		Short:   "Serve " + t.Short,
 		Long:    strings.TrimSpace(longOf(t)) + "\n\n" + untilInterrupted + model + aboutServing,
 		Example: examplesOf(t),
 		Args:    noArgs,

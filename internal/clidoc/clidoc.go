@@ -23,17 +23,15 @@ func Commands(root *cobra.Command) []*cobra.Command {
 	return all
 }
 
-// Page returns the commands as Markdown: a table of all, the flags that several have, then a section for each with its
-// usage, description, flags and examples. head comes first. What a command shares with the one above it is told there
-// only, and how a shell completes words is left to --help.
+// Page returns the commands as Markdown: the flags that several have, then a section for each with its usage,
+// description, flags and examples. head comes first. What a command shares with the one above it is told there only,
+// and how a shell completes words is left to --help.
 func Page(root *cobra.Command, head string) string {
 	var b strings.Builder
-	b.WriteString(head + "\n| command | |\n|---|---|\n")
-	all := slices.DeleteFunc(Commands(root)[1:], func(c *cobra.Command) bool { return c.Parent().Name() == "completion" })
-	for _, c := range all {
-		fmt.Fprintf(&b, "| [`%s`](#%s) | %s |\n", c.CommandPath(), strings.ReplaceAll(c.CommandPath(), " ", "-"),
-			tableCell(c.Short))
-	}
+	b.WriteString(head)
+	all := slices.DeleteFunc(Commands(root)[1:], func(c *cobra.Command) bool {
+		return strings.HasPrefix(c.CommandPath(), root.Name()+" completion")
+	})
 	shared := sharedFlags(all)
 	if len(shared) > 0 {
 		b.WriteString("\n## Flags of several commands\n\n" + strings.Join(shared, ""))
@@ -88,7 +86,7 @@ func flagList(c *cobra.Command, shared []string) string {
 
 func flagItem(f *pflag.Flag) string {
 	name, about := Describe(f)
-	return fmt.Sprintf("- `%s`: %s\n", name, tableCell(about))
+	return fmt.Sprintf("- `%s`: %s\n", name, inlineMarkdown(about))
 }
 
 // besidesParent returns what a command says in the parts of a text that the command above it does not say.
@@ -164,8 +162,8 @@ func proseMarkdown(text string) string {
 
 var marks = strings.NewReplacer("<", "&lt;", "*", `\*`, "_", `\_`, "[", `\[`, "`", "\\`", "|", `\|`)
 
-// tableCell returns a text for a cell of a table.
-func tableCell(text string) string { return marks.Replace(strings.Join(strings.Fields(text), " ")) }
+// inlineMarkdown returns a text as Markdown in one line.
+func inlineMarkdown(text string) string { return marks.Replace(strings.Join(strings.Fields(text), " ")) }
 
 // outdentLines removes the indentation that all lines share.
 func outdentLines(text string) string {

@@ -25,7 +25,6 @@ func tree() *cobra.Command {
 func TestPage(t *testing.T) {
 	page := Page(tree(), "# Tool\n")
 	for _, want := range []string{
-		"| [`tool one`](#tool-one) | Do one \\| two |",
 		"## tool one\n\nReads &lt;file>.\n.so it is\n\n```text\ntool one a\ntool one b\n```\n\nThe \\*end\\* …\n",
 		"```text\ntool one FILE [flags]\n```",
 		"- `-o, --out DIR`: write DIR (default there)\n",

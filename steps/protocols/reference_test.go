@@ -2,7 +2,6 @@ package protocols_test
 
 import (
 	"flag"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -54,15 +53,12 @@ func stepList(t *testing.T, p steps.Protocol) string {
 	expressions := steps.Expressions(p)
 	used := keywordsOf(t, p, expressions)
 	var b strings.Builder
-	b.WriteString("\n")
+	b.WriteString("\n```gherkin\n")
 	for _, expr := range expressions {
-		keywords := ""
-		if len(used[expr]) > 0 {
-			keywords = "**" + strings.Join(slices.Sorted(maps.Keys(used[expr])), "/") + "** "
-		}
-		fmt.Fprintf(&b, "- %s%s\n", keywords, spoken(expr))
+		keywords := strings.Join(slices.Sorted(maps.Keys(used[expr])), "/")
+		b.WriteString(strings.TrimLeft(keywords+" "+spoken(expr), " ") + "\n")
 	}
-	b.WriteString("\n")
+	b.WriteString("```\n\n")
 	return b.String()
 }
 
@@ -101,10 +97,10 @@ func keywordsOf(t *testing.T, p steps.Protocol, expressions []string) map[string
 func spoken(expr string) string {
 	s := steps.StepWords(expr)
 	for _, r := range []struct{ expr, by string }{
-		{`\(\\d\+\)`, "*n*"}, {`\\d\+`, "*n*"},
+		{`\(\\d\+\)`, "n"}, {`\\d\+`, "n"},
 		{`"\(\[\^"\]\*\)"|"\(\[\^"\]\+\)"|"\(\\w\+\)"|"\(\.\*\)"|"\(\.\+\)"|"\[\^"\]\*"`, "“…”"},
-		{`"\(\\w\)"|"\\w"`, "“…”"}, {`\(\\w\+?\)|\(\\S\+\)|\(\[\\w-\]\+\)|\\w\+`, "*X*"},
-		{`\(\.\+\)|\(\.\*\)|\(\{\.\*\}\)`, "*…*"},
+		{`"\(\\w\)"|"\\w"`, "“…”"}, {`\(\\w\+?\)|\(\\S\+\)|\(\[\\w-\]\+\)|\\w\+`, "X"},
+		{`\(\.\+\)|\(\.\*\)|\(\{\.\*\}\)`, "…"},
 		{`“…”\(\?:\(\?:, \| and \)“…”\)\*`, "“…” and “…”"},
 		{`\((?:\?:)?((?:[^()]|\([^()]*\))*)\)\?`, "{$1}"}, // one level of parentheses may be within
 		{`\(\?:`, "("}, {`\\([.()?*+\[\]{}^$-])`, "$1"},
