@@ -39,8 +39,8 @@ type serveOptions struct {
 	listening              bool // --listen was given
 }
 
-const untilInterrupted = `It runs until interrupted. The first line on stdout is the URL of a server; connections and what
-happens on them are logged to stderr.
+const untilInterrupted = `It runs until interrupted. The first line on stdout is the URL of a server; connections and
+what happens on them are logged to stderr.
 
 `
 

@@ -163,7 +163,9 @@ func proseMarkdown(text string) string {
 var marks = strings.NewReplacer("<", "&lt;", "*", `\*`, "_", `\_`, "[", `\[`, "`", "\\`", "|", `\|`)
 
 // inlineMarkdown returns a text as Markdown in one line.
-func inlineMarkdown(text string) string { return marks.Replace(strings.Join(strings.Fields(text), " ")) }
+func inlineMarkdown(text string) string {
+	return marks.Replace(strings.Join(strings.Fields(text), " "))
+}
 
 // outdentLines removes the indentation that all lines share.
 func outdentLines(text string) string {
