@@ -57,6 +57,10 @@ func (s *session) take(page string, p part, used []bool) {
 		if p.file != "" {
 			s.write(p.file, p.text)
 		}
+	case "diff":
+		if page == "docs/get-started.md" { // the other guides break copies whose runs are among unrun
+			s.patch(p)
+		}
 	case "console":
 		for _, e := range exchanges(p) {
 			where := fmt.Sprintf("%s:%d", page, p.line)
@@ -68,6 +72,31 @@ func (s *session) take(page string, p part, used []bool) {
 			s.compare(where, e, s.run(e.command, len(e.shown)))
 		}
 	}
+}
+
+// patch changes a file as a diff says, whose first line names it: " # FILE, PLACE". A line need not be whole.
+func (s *session) patch(p part) {
+	head, lines, _ := strings.Cut(p.text, "\n")
+	name, _, _ := strings.Cut(strings.TrimPrefix(head, " # "), ",")
+	file := filepath.Join(s.dir, name)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var before, after []string
+	for line := range strings.SplitSeq(strings.TrimSuffix(lines, "\n"), "\n") {
+		if line[0] != '+' {
+			before = append(before, line[1:])
+		}
+		if line[0] != '-' {
+			after = append(after, line[1:])
+		}
+	}
+	was, is := strings.Join(before, "\n"), strings.Join(after, "\n")
+	if strings.Count(string(text), was) != 1 {
+		s.t.Fatalf("%s has not one\n%s", name, was)
+	}
+	s.write(name, strings.Replace(string(text), was, is, 1))
 }
 
 func (s *session) skipped(page, command string, used []bool) bool {

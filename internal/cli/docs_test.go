@@ -16,7 +16,6 @@ import (
 // Their flags are still checked. PARLEY_DOCS=all also runs those with the reason slow.
 var unrun = []struct{ page, command, reason string }{
 	{"README.md", "parley", "the same blocks are run in docs/get-started.md"},
-	{"docs/get-started.md", "parley run --target my-chat.yaml --explore", "the result depends on the machine"},
 	{"docs/get-started.md", "parley run --target my-page.yaml", browsing},
 	{"docs/get-started.md", "parley run --", slow},
 	{"docs/get-started.md", "parley doctor --target my-server.yaml", slow},
