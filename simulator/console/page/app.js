@@ -12,6 +12,7 @@ import { Rows } from "./rows.js";
 import { visible } from "./safe.js";
 import { startForm } from "./start.js";
 import { Store, short } from "./store.js";
+import { Waiting } from "./waiting.js";
 import { lang, setLanguage, t, translate } from "./words.js";
 
 const remember = (k, v) => { try { localStorage.setItem("parley-" + k, v); } catch { /* not kept */ } };
@@ -33,6 +34,7 @@ class App {
     this.detail = new Detail($("right"), this);
     this.composer = new Composer($("composer"), this);
     this.left = new Left($("left"), this);
+    this.waiting = new Waiting($("waiting"), this);
     $("language").onchange = () => { remember("language", $("language").value); this.speak($("language").value); };
     $("theme").onchange = () => { remember("theme", $("theme").value); this.theme($("theme").value); };
     $("help").onclick = () => this.help();
@@ -40,7 +42,7 @@ class App {
     this.theme(recall("theme") || "auto");
     this.rows.show(this[recall("view") || (matchMedia("(max-width: 640px)").matches ? "list" : "diagram")] || this.diagram);
     this.speak(recall("language") || navigator.language);
-    setInterval(() => { this.announce(); this.composer.play.tick(); }, 1000);
+    setInterval(() => { this.announce(); this.composer.play.tick(); this.waiting.tick(); }, 1000);
     window.addEventListener("hashchange", () => this.went());
   }
 
@@ -66,6 +68,7 @@ class App {
     document.title = s ? `${visible(s.protocol)} · Parley` : `Parley ${t("console")}`;
     this.left.draw();
     this.composer.draw();
+    this.waiting.draw();
     this.rows.redraw();
     this.foot();
   }
@@ -149,6 +152,7 @@ class App {
   judged(v) {
     for (const o of v.outcomes || []) this.worse(o);
     for (const o of v.failures || [v]) this.worse(o);
+    if (v.step) this.composer.suggestNext();
     this.redrawLeft = true;
   }
 
@@ -164,6 +168,8 @@ class App {
     const old = this.session;
     if (!s || s.id !== old?.id) return;
     Object.assign(old, s);
+    const pending = JSON.stringify(s.pending);
+    if (pending !== this.pendingSteps) { this.pendingSteps = pending; this.waiting.draw(); }
     const shape = (x) => JSON.stringify([x.state, x.parties, x.connections.map((c) => [c.party, c.state]), x.mind, x.minds,
       x.mutant, x.script, x.steps.length]);
     const now = shape(s);
