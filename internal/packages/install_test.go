@@ -10,7 +10,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"parley/internal/procgroup"
 	"parley/internal/tier"
 )
 
@@ -125,9 +127,12 @@ func endsServer(t *testing.T, cmd *exec.Cmd, s os.Signal) {
 	}
 	var errs strings.Builder
 	cmd.Stderr = &errs
+	procgroup.Own(cmd)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	// One that does not end is ended, so that it is a failure, and not a test without an end.
+	defer time.AfterFunc(time.Minute, func() { procgroup.Kill(cmd.Process.Pid) }).Stop()
 	lines := bufio.NewScanner(stdout)
 	if !lines.Scan() || !strings.HasPrefix(lines.Text(), "http://127.0.0.1:") {
 		t.Errorf("the server says %q", lines.Text())
