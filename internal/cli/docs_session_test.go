@@ -58,9 +58,7 @@ func (s *session) take(page string, p part, used []bool) {
 			s.write(p.file, p.text)
 		}
 	case "diff":
-		if page == "docs/get-started.md" { // the other guides break copies whose runs are among unrun
-			s.patch(p)
-		}
+		s.patch(p)
 	case "console":
 		for _, e := range exchanges(p) {
 			where := fmt.Sprintf("%s:%d", page, p.line)
@@ -74,10 +72,11 @@ func (s *session) take(page string, p part, used []bool) {
 	}
 }
 
-// patch changes a file as a diff says, whose first line names it: " # FILE, PLACE". A line need not be whole.
+// patch changes a file as a diff says, whose first line is a comment that names it and the place in it. A line need not be
+// whole.
 func (s *session) patch(p part) {
 	head, lines, _ := strings.Cut(p.text, "\n")
-	name, _, _ := strings.Cut(strings.TrimPrefix(head, " # "), ",")
+	name, _, _ := strings.Cut(strings.TrimLeft(head, " #/"), ",")
 	file := filepath.Join(s.dir, name)
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -103,7 +102,7 @@ func (s *session) skipped(page, command string, used []bool) bool {
 	for i, u := range unrun {
 		if u.page == page && strings.Contains(command, u.command) {
 			used[i] = true
-			return u.reason != slow || os.Getenv("PARLEY_DOCS") != "all"
+			return u.reason != slow && u.reason != browsing || os.Getenv("PARLEY_DOCS") != "all"
 		}
 	}
 	return false
@@ -112,7 +111,7 @@ func (s *session) skipped(page, command string, used []bool) bool {
 // prepare sets up what the text around a command assumes.
 func (s *session) prepare(page, command string) {
 	switch {
-	case page == "docs/test-your-server.md" && strings.HasPrefix(command, "parley doctor --target http"):
+	case page == "docs/test-your-server.md" && strings.HasPrefix(command, "parley init"):
 		s.run("cp examples/servers/python/*.py examples/servers/python/main-agents.toml .", 1)
 		s.run("python3 agent_select.py --port 3000 --agents main-agents.toml &", 1)
 	case strings.HasPrefix(command, "parley check-log"):
