@@ -31,6 +31,10 @@ type Live struct {
 	Nonce    string // part of the names that the harness generates
 	Redactor *transcript.Redactor
 
+	env        *steps.Env
+	judges     steps.Judges
+	judgesOnce sync.Once
+
 	once  sync.Once
 	close func()
 	last  steps.Result
@@ -65,6 +69,7 @@ func OpenLive(ctx context.Context, o Options) (*Live, error) {
 		Nonce: fmt.Sprintf("live-%s-%x", d.name, r.salt)}
 	env := r.newEnvironment(d)
 	env.Keep = &transcript.Keep{}
+	l.env = env
 	l.Live, err = steps.OpenLive(ctx, &steps.Suite{Protocol: r.protocol, Env: env,
 		Begin: func(context.Context, *godog.Scenario) steps.Slot { return steps.Slot{Run: r.shared, Nonce: l.Nonce} }})
 	if err != nil {

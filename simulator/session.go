@@ -51,6 +51,8 @@ type Session struct {
 	found []steps.Failure      // findings of monitors, the first of each monitor and clause
 	fresh chan struct{}        // closed and replaced with each finding
 	known known
+
+	courses courses
 }
 
 // leaving is a clause that a step has not tested. The same step tests it later if the act that was missing was made.

@@ -60,7 +60,9 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *verdict.
 	ctx, cancel := deadline.WithLimitCause(ctx, a.within, errLimit)
 	defer cancel()
 	goesOn := w.Idles()
+	waited := w.progress.startWaiting(Awaited{e.Conn, a.kind, max(e.After, 0), a.began, a.within})
 	rec, err := a.awaitRecord(ctx)
+	waited()
 	goesOn()
 	took := a.elapsed()
 	if a.miss == nil && (err == nil || a.closed || errors.Is(err, errLimit)) && !w.isDisturbed() {

@@ -31,6 +31,7 @@ type Live struct {
 	exprs   []string
 	result  Result
 
+	progress progress
 	monitors []monitor.Monitor // those of the target's role
 }
 
@@ -82,7 +83,7 @@ func OpenLive(ctx context.Context, s *Suite) (*Live, error) {
 	initialize := func(sc *godog.ScenarioContext) {
 		r := suite.initializeScenario(sc)
 		sc.Step(`^`+going+`$`, func(ctx context.Context) error {
-			r.world.live = true
+			r.world.live, r.world.progress = true, &l.progress
 			l.world, l.exprs = r.world, r.handlers.exprs
 			close(began)
 			l.run(ctx, r)
@@ -158,7 +159,11 @@ func (l *Live) Transcript() *transcript.Transcript { return l.world.T }
 // the cause of ctx; the step's own result is in Judged. A step interrupted by ctx judges only what it has seen, and
 // the session continues.
 func (l *Live) Do(ctx context.Context, text string, arg StepArg) (out Judged, err error) {
-	failed := l.runOnScenario(ctx, func(ctx context.Context, r *scenario) { out, err = r.carryOut(ctx, text, arg) })
+	failed := l.runOnScenario(ctx, func(ctx context.Context, r *scenario) {
+		l.progress.change(func(now *Progress) { *now = Progress{Step: text, Since: time.Now()} })
+		defer l.progress.change(func(now *Progress) { *now = Progress{} })
+		out, err = r.carryOut(ctx, text, arg)
+	})
 	return out, errors.Join(failed, err)
 }
 

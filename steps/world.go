@@ -93,6 +93,7 @@ type World struct {
 	unopened    map[string]error // parties whose last connection did not open, with the error
 	connects    bool             // a connection has opened
 	live        bool             // it is a live session, before which no preflight has tried the target
+	progress    *progress        // of the live session; nil: it is none
 	atEnd       []func()
 	step        StepRef    // that runs; the zero value before the first and after the last
 	begun       []stepMark // of the steps so far

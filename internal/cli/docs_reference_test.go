@@ -20,8 +20,8 @@ const regenerate = "`go run ./internal/generate cli`"
 const referenceHead = `# Command reference
 
 Every command with its flags, generated from the program (` + regenerate + `).
+` + "`parley help COMMAND` and the man pages (`parley man --out share/man/man1`)" + ` say more of each.
 [Command line](command-line.md) groups them, and has the exit codes.
-The same as man pages: ` + "`parley man --out share/man/man1`" + `.
 `
 
 // TestReference: docs/cli.md is what the program says about itself.

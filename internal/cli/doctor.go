@@ -60,9 +60,9 @@ func doctorHelp() (about, examples string) {
 			lines = append(lines, "  "+example)
 		}
 	}
-	sentences = append(sentences, "Exit codes: 0 everything that is declared works · "+
-		"1 something does not · 2 wrong usage or profile · 3 the target cannot be reached, or does not speak the protocol.")
-	return strings.Join(sentences, " "), strings.Join(lines, "\n")
+	about = strings.Join(sentences, " ") + "\n\nExit codes: 0 everything that is declared works · " +
+		"1 something does not · 2 wrong usage or profile · 3 the target cannot be reached, or does not speak the protocol."
+	return about, strings.Join(lines, "\n")
 }
 
 // runDoctor examines a target and reports what would not be tested.

@@ -23,9 +23,9 @@ func Commands(root *cobra.Command) []*cobra.Command {
 	return all
 }
 
-// Page returns the commands as Markdown: the flags that several have, then a section for each with its usage,
-// description, flags and examples. head comes first. What a command shares with the one above it is told there only,
-// and how a shell completes words is left to --help.
+// Page returns the commands as Markdown: the flags that several have, then a section for each with its usage, what it
+// does, its exit codes, flags and examples. head comes first. The rest of a command's text, and how a shell completes
+// words, are left to --help; examples of the command above are not told again.
 func Page(root *cobra.Command, head string) string {
 	var b strings.Builder
 	b.WriteString(head)
@@ -38,10 +38,10 @@ func Page(root *cobra.Command, head string) string {
 	}
 	for _, c := range all {
 		fmt.Fprintf(&b, "\n## %s\n\n", c.CommandPath())
-		b.WriteString(proseMarkdown(besidesParent(c, describeFlags, "\n\n")) + "\n")
+		b.WriteString(briefMarkdown(describeFlags(c)) + "\n")
 		fmt.Fprintf(&b, "\n```text\n%s\n```\n", usageLines(c))
 		b.WriteString(flagList(c, shared))
-		if example := besidesParent(c, func(c *cobra.Command) string { return c.Example }, "\n"); example != "" {
+		if example := newExamples(c); example != "" {
 			fmt.Fprintf(&b, "\n```text\n%s\n```\n", outdentLines(example))
 		}
 	}
@@ -89,12 +89,12 @@ func flagItem(f *pflag.Flag) string {
 	return fmt.Sprintf("- `%s`: %s\n", name, inlineMarkdown(about))
 }
 
-// besidesParent returns what a command says in the parts of a text that the command above it does not say.
-func besidesParent(c *cobra.Command, text func(*cobra.Command) string, between string) string {
-	told := strings.Split(text(c.Parent()), between)
-	return strings.Join(slices.DeleteFunc(strings.Split(text(c), between), func(part string) bool {
-		return slices.Contains(told, part)
-	}), between)
+// newExamples returns the lines of a command's examples that the command above it does not have.
+func newExamples(c *cobra.Command) string {
+	above := strings.Split(c.Parent().Example, "\n")
+	return strings.Join(slices.DeleteFunc(strings.Split(c.Example, "\n"), func(line string) bool {
+		return slices.Contains(above, line)
+	}), "\n")
 }
 
 // Flags returns the visible flags of a command, sorted by name.
@@ -147,17 +147,16 @@ func usageLines(c *cobra.Command) string {
 	return strings.Join(lines, "\n")
 }
 
-// proseMarkdown returns the paragraphs of a help text as Markdown: those that begin with a space keep their lines.
-func proseMarkdown(text string) string {
+// briefMarkdown returns the first paragraph of a help text as Markdown, and those about exit codes.
+func briefMarkdown(text string) string {
 	paragraphs := strings.Split(strings.TrimSpace(text), "\n\n")
-	for i, p := range paragraphs {
-		if strings.HasPrefix(p, " ") {
-			paragraphs[i] = "```text\n" + outdentLines(p) + "\n```"
-		} else {
-			paragraphs[i] = marks.Replace(p)
+	brief := paragraphs[:1]
+	for _, p := range paragraphs[1:] {
+		if strings.HasPrefix(p, "Exit ") {
+			brief = append(brief, p)
 		}
 	}
-	return strings.Join(paragraphs, "\n\n")
+	return marks.Replace(strings.Join(brief, "\n\n"))
 }
 
 var marks = strings.NewReplacer("<", "&lt;", "*", `\*`, "_", `\_`, "[", `\[`, "`", "\\`", "|", `\|`)

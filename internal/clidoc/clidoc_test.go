@@ -10,7 +10,7 @@ import (
 func tree() *cobra.Command {
 	root := &cobra.Command{Use: "tool", Short: "Do things"}
 	one := &cobra.Command{Use: "one FILE", Short: "Do one | two",
-		Long:    "Reads <file>.\n.so it is\n\n  tool one a\n  tool one b\n\nThe *end* …",
+		Long:    "Reads <file>.\n.so it is\n\n  tool one a\n  tool one b\n\nThe *end* …\n\nExit 0 if it _is_.",
 		Example: "  tool one x \\\n    y", Run: func(*cobra.Command, []string) {}}
 	one.Flags().StringP("out", "o", "there", "write `DIR`")
 	one.Flags().Bool("dry", false, "do nothing")
@@ -21,11 +21,11 @@ func tree() *cobra.Command {
 	return root
 }
 
-// TestPage: what is visible is on the page, marks of Markdown are escaped, and indented paragraphs keep their lines.
+// TestPage: of what is visible, the first paragraph and the exit codes are on the page, with marks of Markdown escaped.
 func TestPage(t *testing.T) {
 	page := Page(tree(), "# Tool\n")
 	for _, want := range []string{
-		"## tool one\n\nReads &lt;file>.\n.so it is\n\n```text\ntool one a\ntool one b\n```\n\nThe \\*end\\* …\n",
+		"## tool one\n\nReads &lt;file>.\n.so it is\n\nExit 0 if it \\_is\\_.\n",
 		"```text\ntool one FILE [flags]\n```",
 		"- `-o, --out DIR`: write DIR (default there)\n",
 		"- `--dry`: do nothing\n",
@@ -40,19 +40,19 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestPageTellsOnce: what several commands share, and what a command repeats of the one above it, is on the page once.
+// TestPageTellsOnce: flags that several commands have, and examples of the command above, are on the page once.
 func TestPageTellsOnce(t *testing.T) {
 	root := &cobra.Command{Use: "tool"}
 	above := root
 	for _, name := range []string{"one", "two", "three"} {
-		c := &cobra.Command{Use: name, Long: "About " + name + ".\n\nThe same.", Run: func(*cobra.Command, []string) {}}
+		c := &cobra.Command{Use: name, Example: "  the same\n  tool " + name, Run: func(*cobra.Command, []string) {}}
 		c.Flags().Bool("dry", false, "do nothing")
 		above.AddCommand(c)
 		above = c
 	}
 	page := Page(root, "# Tool\n")
 	for text, want := range map[string]int{
-		"- `--dry`: do nothing\n": 1, "The same.": 1, "[Also](#flags-of-several-commands) `--dry`.\n": 3,
+		"- `--dry`: do nothing\n": 1, "the same\n": 1, "[Also](#flags-of-several-commands) `--dry`.\n": 3,
 	} {
 		if n := strings.Count(page, text); n != want {
 			t.Errorf("%q is there %d times, want %d, in\n%s", text, n, want, page)

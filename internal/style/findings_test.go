@@ -16,7 +16,7 @@ const specification = "../../docs/spec/"
 type finding struct {
 	id     string
 	quotes []string // "document section, Lline: words"
-	parts  int      // unclear, differences, ruling, proposal
+	parts  int      // unclear, ruling, proposal; in Chinese, the language of the documents, also what implementers may do
 	ids    []string // of clauses and gaps
 }
 
@@ -67,7 +67,7 @@ func TestFindings(t *testing.T) {
 	chinese, zhHead := readFindings(t, "FINDINGS.zh.md")
 	lines, quotes, covered := map[string][]string{}, 0, map[string]bool{}
 	for i, f := range english {
-		if f.parts != 4 || len(f.quotes) == 0 || len(f.ids) == 0 {
+		if f.parts != 3 || len(f.quotes) == 0 || len(f.ids) == 0 {
 			t.Errorf("%s has %d parts, %d quotations and %d ids", f.id, f.parts, len(f.quotes), len(f.ids))
 		}
 		for _, q := range f.quotes {
@@ -78,7 +78,7 @@ func TestFindings(t *testing.T) {
 			covered[id] = true
 		}
 		if i >= len(chinese) || chinese[i].id != f.id || !slices.Equal(chinese[i].quotes, f.quotes) ||
-			chinese[i].parts != f.parts || !slices.Equal(chinese[i].ids, f.ids) {
+			chinese[i].parts != f.parts+1 || !slices.Equal(chinese[i].ids, f.ids) {
 			t.Fatalf("FINDINGS.zh.md differs from FINDINGS.md at %s", f.id)
 		}
 	}

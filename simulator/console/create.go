@@ -195,6 +195,7 @@ func (s *session) followSession() {
 	switch s.kind {
 	case kindTest:
 		s.work.Go(s.processRecords)
+		s.work.Go(s.watchProgress)
 		s.work.Go(func() { // separate from processRecords: monitors wait while a step runs
 			s.test.Follow(s.ctx, 0, func(e simulator.Event) {
 				if e.Record == nil {

@@ -172,7 +172,7 @@ func pattern(path string) string {
 	if len(parts) > 2 && parts[1] == "sessions" {
 		parts[2] = "{id}"
 	}
-	if len(parts) > 4 && parts[3] == "held" {
+	if len(parts) > 4 && (parts[3] == "held" || parts[3] == "steps") {
 		parts[4] = "{n}"
 	}
 	return strings.Join(parts, "/")

@@ -38,13 +38,13 @@ func TestPageSession(t *testing.T) {
 	v.shot("empty")
 	v.begin()
 	v.shot("diagram")
-	v.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('#f-clause').focus(); 0`), chromedp.KeyEvent("AS-042"))
+	v.types("#f-text", "clause:AS-042")
 	v.wait("document.querySelectorAll('.row').length === 2")
 	v.wait("[...document.querySelectorAll('.mark')].some((m) => m.textContent === '✓ AS-042')")
 	v.do(chromedp.Click(".row:not(.steprow)"), chromedp.Click("#detail-clauses"))
 	v.wait("document.querySelector('#right').innerText.includes('切换代理')")
 	v.shot("clauses")
-	v.do(chromedp.Evaluate[chromedp.Void](`[...document.querySelectorAll('#filters button')][0].click(); 0`))
+	v.click("#filters [data-id=clear]")
 	v.wait("document.querySelectorAll('.row').length > 6")
 	v.key("\x1b")
 	v.do(chromedp.Click("#compose-form"))
@@ -129,14 +129,20 @@ func (v *visitor) everywhere(language, theme string) {
 	}
 }
 
-// pageFake is an API with one session that has the given records.
-func pageFake(t testing.TB, records int, one func(n int) string) *httptest.Server {
+// pageFake is an API with one session that has the given records, and connections: A if none are given.
+func pageFake(t testing.TB, records int, one func(n int) string, connections ...console.Connection) *httptest.Server {
 	t.Helper()
 	page := pageServer(t)
 	mux := http.NewServeMux()
-	look := `{"id":"1","kind":"test","protocol":"p","role":"server","as":"","driver":"ws","url":"","state":"open",` +
-		`"parties":["A"],"connections":[{"party":"A","state":"open","since":0}],"records":0,"overflow":0,"minds":{},` +
-		`"steps":[]}`
+	if len(connections) == 0 {
+		connections = []console.Connection{{Party: "A", State: "open"}}
+	}
+	shown, err := json.Marshal(console.Session{ID: "1", Kind: "test", Protocol: "p", Role: "server", Driver: "ws",
+		State: "open", Parties: []string{"A"}, Connections: connections, Minds: map[string]string{}, Steps: []string{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	look := string(shown)
 	mux.HandleFunc("GET /api/v1/sessions", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, "[%s]", look)
@@ -213,7 +219,7 @@ func TestPageMany(t *testing.T) {
 	v.wait("document.activeElement.id === 'messages'")
 	v.key("j")
 	v.wait("document.querySelector('#right').innerText.includes('no 77777!')")
-	v.click("#filters button")
+	v.click("#filters [data-id=clear]")
 	v.brings(gone, many)
 	if got := of(); got > 100_000 {
 		t.Errorf("with older ones the page keeps %d records", got)

@@ -185,7 +185,7 @@ func TestPageKeys(t *testing.T) {
 	v.key("\x1b") // the suggestions
 	v.key("\x1b")
 	v.wait("document.activeElement.id === 'messages'")
-	v.key("k")
+	v.key("j")
 	v.wait("document.querySelector('.row[aria-selected=true]') !== null")
 	v.key("d")
 	v.wait("document.activeElement.getAttribute('role') === 'tab'")
@@ -193,12 +193,10 @@ func TestPageKeys(t *testing.T) {
 	v.wait("location.hash === '#1'")
 	v.wait("document.querySelectorAll('.steprow').length === 4")
 	all := v.value("document.querySelectorAll('.row').length")
-	for id, value := range map[string]string{"f-party": "A", "f-type": "switch_agent", "f-text": "debugger",
-		"f-clause": "AS-042"} {
-		v.wait("document.querySelectorAll('#" + id + " option').length !== 1")
-		v.types("#"+id, value)
+	for _, filter := range []string{"party:A", "type:switch_agent", "debugger", "clause:AS-042"} {
+		v.types("#f-text", filter)
 		v.wait("document.querySelectorAll('.row').length > 0 && document.querySelectorAll('.row').length < " + all)
-		v.click("#filters button")
+		v.click("#filters [data-id=clear]")
 		v.wait("document.querySelectorAll('.row').length === " + all)
 	}
 	v.saves()

@@ -107,10 +107,19 @@ func pageServer(t testing.TB) *httptest.Server {
 	return srv
 }
 
-// target are the options of a run or a session with a bundled target.
+// target are the options of a run or a session with a bundled target, or with the mutant that is named as target, which
+// has an hour for each message.
 func target(o console.TestOptions) runner.Options {
 	b := bundled.All.For(protocols.Kinds(), o.Protocol, o.Role)
-	return runner.Options{Protocols: protocols.All, Profile: b.Profile, Launcher: b.Launcher, Brain: b.Brain}
+	out := runner.Options{Protocols: protocols.All, Profile: b.Profile, Launcher: b.Launcher, Brain: b.Brain}
+	for _, m := range bundled.All.Mutants(protocols.Kinds(), o.Protocol, o.Role) {
+		if m.ID == o.Target {
+			patient := *b.Profile
+			patient.Limits.Event.Duration = time.Hour
+			out.Profile, out.Launcher = &patient, m.Launch(b.Brain)
+		}
+	}
+	return out
 }
 
 // play plays the first party of a protocol.

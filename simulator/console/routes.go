@@ -60,6 +60,8 @@ func (c *Console) listRoutes() []route {
 		{"POST", "/raw", (*session).sendRaw, nil},
 		{"POST", "/hang", (*session).endConnection, nil},
 		{"POST", "/steps", (*session).runStep, nil},
+		{"DELETE", "/steps/{n}", (*session).cancelStep, nil},
+		{"GET", "/next", (*session).nextStep, nil},
 		{"POST", "/undo", (*session).undoStep, nil},
 		{"POST", "/run", c.runSuite, nil},
 		{"GET", "/search", (*session).searchSteps, []string{"q", "n"}},

@@ -46,7 +46,8 @@ type session struct {
 	connections map[string]Connection // by party
 	breaks      map[int][]string      // clauses that a record breaks
 	progress    *Progress             // of the suite's last run; nil before the first
-	busy        int                   // steps that run or wait
+	pending     []*pendingStep        // steps that run or wait, in the order in which they were given
+	stepSerial  int                   // steps so far
 	findings    []Failure             // of steps and monitors, the first ones; those of a play are its judge's
 }
 
@@ -75,6 +76,7 @@ type Session struct {
 	Overflow    int               `json:"overflow"` // number of records that exceeded the limit
 	Running     bool              `json:"running"`  // the suite runs
 	Busy        bool              `json:"busy"`     // a step runs
+	Pending     []PendingStep     `json:"pending"`  // of a test: the step that runs, and those behind it
 	Mind        string            `json:"mind"`
 	Minds       map[string]string `json:"minds"` // by type of message
 	Mutant      string            `json:"mutant"`
@@ -91,12 +93,12 @@ type Session struct {
 func (s *session) sessionView() Session {
 	out := Session{ID: s.id, Kind: s.kind, Protocol: s.protocol, State: "open", Began: s.began, Records: s.records.Len(),
 		Overflow: s.records.Overflow(), Minds: map[string]string{}, Connections: []Connection{}, Parties: []string{},
-		Steps: []string{}}
+		Steps: []string{}, Pending: []PendingStep{}}
 	if s.ctx.Err() != nil {
 		out.State = "ended"
 	}
 	s.mu.Lock()
-	out.Running, out.Busy = s.progress != nil && s.progress.Running, s.busy > 0
+	out.Running, out.Busy = s.progress != nil && s.progress.Running, len(s.pending) > 0
 	for _, name := range slices.Sorted(maps.Keys(s.connections)) {
 		c := s.connections[name]
 		out.Connections = append(out.Connections, c)
@@ -107,6 +109,7 @@ func (s *session) sessionView() Session {
 	s.mu.Unlock()
 	switch s.kind {
 	case kindTest:
+		out.Pending = s.pendingSteps()
 		out.Driver, out.URL, out.Role, out.Target = s.test.Driver(), s.redact(s.test.URL()), s.test.Role(), s.options.Target
 		for _, d := range s.test.Steps() {
 			out.Steps = append(out.Steps, s.redact(d.Text))

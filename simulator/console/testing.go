@@ -112,10 +112,10 @@ func (s *session) runStep(_ http.ResponseWriter, r *http.Request) (any, error) {
 			return nil, newError(http.StatusBadRequest, "table: its rows have different lengths (fill in empty cells)")
 		}
 	}
-	s.countStep(1)
-	defer s.countStep(-1)
+	ctx, done := s.addPending(r.Context(), q.Text)
+	defer done()
 	from := s.records.Len()
-	judged, err := s.test.Do(r.Context(), q.Text, steps.StepArg{Text: q.Doc, Table: q.Table})
+	judged, err := s.test.Do(ctx, q.Text, steps.StepArg{Text: q.Doc, Table: q.Table})
 	if judged.Text == "" {
 		return nil, s.stepError(err)
 	}
@@ -135,18 +135,13 @@ func (s *session) runStep(_ http.ResponseWriter, r *http.Request) (any, error) {
 	return out, nil
 }
 
-// countStep counts the steps that run or wait.
-func (s *session) countStep(n int) {
-	s.mu.Lock()
-	s.busy += n
-	s.mu.Unlock()
-	s.log.wakeForState()
-}
-
 // stepError adds the status to the error of a step that was not begun.
 func (s *session) stepError(err error) error {
 	if errors.Is(err, steps.ErrLiveOver) || s.ctx.Err() != nil {
 		return s.endedError()
+	}
+	if errors.Is(err, errCancelled) {
+		return newError(http.StatusConflict, errCancelled.Error())
 	}
 	if undefined := new(steps.UndefinedError); errors.As(err, &undefined) {
 		text, _, _ := strings.Cut(err.Error(), ";")

@@ -3,12 +3,16 @@ import { call, follow, get, post } from "./api.js";
 import { Composer } from "./composer.js";
 import { Detail } from "./detail.js";
 import { Diagram } from "./diagram.js";
-import { $, button, field, h, select } from "./dom.js";
+import { $, button, h } from "./dom.js";
+import { FilterBar, fromHash } from "./filterbar.js";
 import { shortcuts, keyTable } from "./keys.js";
 import { Left, nameOf } from "./left.js";
+import { List } from "./list.js";
+import { Rows } from "./rows.js";
 import { visible } from "./safe.js";
 import { startForm } from "./start.js";
 import { Store, short } from "./store.js";
+import { Waiting } from "./waiting.js";
 import { lang, setLanguage, t, translate } from "./words.js";
 
 const remember = (k, v) => { try { localStorage.setItem("parley-" + k, v); } catch { /* not kept */ } };
@@ -20,20 +24,26 @@ class App {
   constructor() {
     Object.assign(this, { sessions: [], session: null, worst: new Map(), pending: [], told: 0, toldFails: 0 });
     this.store = new Store();
-    this.diagram = new Diagram($("diagram"), this.store, () => this.session, (item) => this.detail.show(item));
-    this.diagram.onstart = (kind) => this.newSession({ kind });
-    this.diagram.onfollow = (on) => this.followButton?.setAttribute("aria-pressed", on);
+    this.rows = new Rows($("diagram"), this.store, () => this.session, (item) => this.detail.show(item));
+    this.rows.onstart = (kind) => this.newSession({ kind });
+    this.rows.onfollow = (on) => this.bar.follow.setAttribute("aria-pressed", on);
+    this.diagram = new Diagram(this.rows);
+    this.diagram.onlayout = () => this.bar.lanes();
+    this.list = new List(this.rows);
+    this.bar = new FilterBar($("filters"), this);
     this.detail = new Detail($("right"), this);
     this.composer = new Composer($("composer"), this);
     this.left = new Left($("left"), this);
+    this.waiting = new Waiting($("waiting"), this);
     $("language").onchange = () => { remember("language", $("language").value); this.speak($("language").value); };
     $("theme").onchange = () => { remember("theme", $("theme").value); this.theme($("theme").value); };
     $("help").onclick = () => this.help();
     document.addEventListener("keydown", (e) => shortcuts(e, this));
     this.theme(recall("theme") || "auto");
+    this.rows.show(this[recall("view") || (matchMedia("(max-width: 640px)").matches ? "list" : "diagram")] || this.diagram);
     this.speak(recall("language") || navigator.language);
-    setInterval(() => { this.announce(); this.composer.play.tick(); }, 1000);
-    window.addEventListener("hashchange", () => this.show(location.hash.slice(1)));
+    setInterval(() => { this.announce(); this.composer.play.tick(); this.waiting.tick(); }, 1000);
+    window.addEventListener("hashchange", () => this.went());
   }
 
   theme(name) {
@@ -46,7 +56,7 @@ class App {
     setLanguage(tag);
     $("language").value = lang;
     translate(document);
-    this.filters();
+    this.bar.draw();
     this.drawAll();
     if (this.detail.item) this.detail.draw(); else this.detail.clear();
   }
@@ -58,19 +68,35 @@ class App {
     document.title = s ? `${visible(s.protocol)} · Parley` : `Parley ${t("console")}`;
     this.left.draw();
     this.composer.draw();
-    this.options();
-    this.diagram.redraw();
+    this.waiting.draw();
+    this.rows.redraw();
     this.foot();
   }
 
   async load() {
     this.sessions = await get("/sessions");
-    const wanted = this.sessions.find((s) => s.id === location.hash.slice(1)) || this.sessions.at(-1);
-    if (wanted) this.show(wanted.id); else this.drawAll();
+    const { id, filter } = fromHash();
+    const wanted = this.sessions.find((s) => s.id === id);
+    if (wanted) this.show(id, filter);
+    else if (this.sessions.length) this.show(this.sessions.at(-1).id); else this.drawAll();
+  }
+
+  // went goes where the address says.
+  went() {
+    const { id, filter } = fromHash();
+    if (id !== this.session?.id) this.show(id, filter);
+    else if (filter !== this.bar.text) this.bar.put(filter);
+  }
+
+  // view shows the messages as a diagram or as a list.
+  view(name) {
+    remember("view", name);
+    this.rows.show(this[name]);
+    this.bar.tell();
   }
 
   // show shows a session, and follows it.
-  show(id) {
+  show(id, filter = "") {
     const s = this.sessions.find((x) => x.id === id);
     if (!s || s === this.session) return;
     this.stop?.();
@@ -80,13 +106,14 @@ class App {
     this.composer.play.clear();
     this.composer.clear();
     Object.assign(this, { session: s, told: 0, toldFails: 0 });
+    this.store.session = s;
     Object.assign(this.left, { progress: null });
-    this.diagram.at = -1;
-    this.diagram.follow = true;
-    this.filters();
+    Object.assign(this.rows, { at: -1, follow: true });
+    this.diagram.folding = undefined;
+    this.bar.load(filter);
     this.detail.clear();
     this.drawAll();
-    if (location.hash.slice(1) !== id) history.replaceState(null, "", "#" + id);
+    this.bar.toHash();
     this.stop = follow(id, (name, v) => this.came(name, v));
   }
 
@@ -103,7 +130,6 @@ class App {
   flush() {
     this.frame = 0;
     let state = null;
-    const before = this.store.parties.length + this.store.types.size;
     const some = this.pending.length > perFrame ? this.pending.splice(0, perFrame) : this.pending;
     if (some === this.pending) this.pending = [];
     for (const [name, v] of some) {
@@ -114,12 +140,11 @@ class App {
       else if (this.store.add(name, v) && name !== "record") this.judged(v);
     }
     const left = this.store.trim();
-    if (left) this.diagram.shift(-left);
-    if (this.store.stale) this.store.refilter();
-    if (this.store.parties.length + this.store.types.size !== before) this.options();
+    if (left) this.rows.shift(-left);
+    this.store.settle();
     if (state) this.changed(state);
     if (this.redrawLeft) { this.redrawLeft = false; this.left.draw(); }
-    this.diagram.draw();
+    this.rows.draw();
     this.foot();
     if (this.pending.length) this.frame ||= requestAnimationFrame(() => this.flush());
   }
@@ -127,6 +152,7 @@ class App {
   judged(v) {
     for (const o of v.outcomes || []) this.worse(o);
     for (const o of v.failures || [v]) this.worse(o);
+    if (v.step) this.composer.suggestNext();
     this.redrawLeft = true;
   }
 
@@ -142,6 +168,8 @@ class App {
     const old = this.session;
     if (!s || s.id !== old?.id) return;
     Object.assign(old, s);
+    const pending = JSON.stringify(s.pending);
+    if (pending !== this.pendingSteps) { this.pendingSteps = pending; this.waiting.draw(); }
     const shape = (x) => JSON.stringify([x.state, x.parties, x.connections.map((c) => [c.party, c.state]), x.mind, x.minds,
       x.mutant, x.script, x.steps.length]);
     const now = shape(s);
@@ -149,6 +177,7 @@ class App {
     const kinds = [s.state, s.parties.join()].join();
     this.shape = now;
     this.left.draw();
+    this.rows.redraw();
     this.composer.play.refresh(s);
     if (kinds !== this.kinds) {
       this.kinds = kinds;
@@ -192,8 +221,7 @@ class App {
     }
     if (s !== this.session || gone !== this.store.gone) return;
     this.store.older(list);
-    this.diagram.shift(this.store.shown.findLastIndex((i) => i < list.length) + 1);
-    this.options();
+    this.rows.shift(this.store.shown.findLastIndex((i) => i < list.length) + 1);
     this.foot();
   }
 
@@ -202,10 +230,10 @@ class App {
     const s = this.session;
     this.stop?.();
     this.pending = [];
-    this.diagram.at = -1;
+    this.rows.at = -1;
     this.stop = follow(s.id, (name, v) => this.came(name, v), this.store.newest());
-    this.diagram.toEnd();
-    this.diagram.redraw();
+    this.rows.toEnd();
+    this.rows.redraw();
     this.foot();
   }
 
@@ -229,37 +257,14 @@ class App {
 
   async do(fn) { try { return await fn(); } catch (e) { this.alert(e); return undefined; } }
 
-  filters() {
-    const f = this.store.filter;
-    const set = (key) => (e) => this.filter({ [key]: e.target.value });
-    this.followButton = button("follow", () => this.diagram.toEnd(), { "aria-pressed": this.diagram.follow, class: "follow" });
-    $("filters").replaceChildren(
-      h("select", { id: "f-party", "aria-label": t("party"), onchange: set("party") }),
-      h("select", { id: "f-type", "aria-label": t("type"), onchange: set("type") }),
-      h("input", { id: "f-clause", type: "text", "aria-label": t("clause"), placeholder: t("clause"), value: f.clause, oninput: set("clause") }),
-      h("input", { id: "f-text", type: "search", "aria-label": t("search"), placeholder: t("search"), value: f.text, oninput: set("text") }),
-      button("clear", () => { this.filter({ party: "", type: "", clause: "", text: "" }); this.filters(); }), this.followButton);
-    $("filters").onsubmit = (e) => e.preventDefault();
-    this.options();
-  }
+  // filter shows what has some values, such as {clause: "AS-042"}.
+  filter(f) { for (const [key, value] of Object.entries(f)) this.bar.set(key, value); }
 
-  // options fills the choices of the filters with what has come.
-  options() {
-    const fill = (id, all, values, now) => {
-      const el = $(id);
-      if (!el || el.options.length === values.length + 1 && el.options[0].text === all) return;
-      el.replaceChildren(...select([["", all], ...values.map((v) => [v, visible(v)])], "").children);
-      el.value = now;
-    };
-    fill("f-party", t("allParties"), this.store.parties.slice(0, 500), this.store.filter.party);
-    fill("f-type", t("allTypes"), [...this.store.types.keys()].sort().slice(0, 500), this.store.filter.type);
-  }
-
-  filter(f) {
+  // filtered shows what matches the terms of a filter.
+  filtered(terms) {
     const item = this.detail.item?.of || this.detail.item;
-    this.store.setFilter(f);
-    for (const [k, v] of Object.entries(f)) if ($("f-" + k) && $("f-" + k).value !== v) $("f-" + k).value = v;
-    this.diagram.keep(item);
+    this.store.setFilter(terms);
+    this.rows.keep(item);
     this.foot();
     this.say(t("counts", this.store.shown.length, this.store.items.length));
   }
@@ -298,7 +303,7 @@ class App {
     await call("DELETE", `/sessions/${s.id}`);
     this.stop?.();
     this.sessions = this.sessions.filter((x) => x !== s);
-    this.session = null;
+    this.session = this.store.session = null;
     this.store.clear();
     this.worst.clear();
     this.detail.clear();

@@ -69,6 +69,8 @@ export class Composer {
       "aria-autocomplete": "list", "aria-controls": "suggest", "aria-expanded": "false", autocomplete: "off",
       spellcheck: "false", value: this.stepText });
     const doc = h("textarea", { rows: 3, "aria-label": t("doc"), placeholder: t("docHint"), spellcheck: "false" });
+    this.stepInput = input;
+    this.suggestNext();
     const form = h("form", { class: "stepform", onsubmit: (e) => {
       e.preventDefault();
       this.execute(input, doc.value);
@@ -96,12 +98,27 @@ export class Composer {
     if (!await this.run(text, doc) && !input.value) put(text);
   }
 
-  async run(text, doc) {
-    try {
-      const out = await post(`/sessions/${this.app.session.id}/steps`, doc ? { text, doc } : { text });
+  run(text, doc) {
+    const { id } = this.app.session;
+    return this.app.waiting.run(id, text, async () => {
+      const out = await post(`/sessions/${id}/steps`, doc ? { text, doc } : { text });
       if (out.error) this.app.say(out.error);
-      return true;
-    } catch (e) { this.app.alert(e); return false; }
+    });
+  }
+
+  // suggestNext shows in the empty field a step that works now.
+  suggestNext() {
+    if (!this.stepInput) return;
+    clearTimeout(this.asking);
+    const input = this.stepInput;
+    this.asking = setTimeout(async () => {
+      const s = this.app.session;
+      if (s?.kind !== "test" || s.state === "ended") return;
+      const next = (await get(`/sessions/${s.id}/next`).catch(() => null))?.step || "";
+      if (s !== this.app.session) return;
+      this.next = next;
+      input.placeholder = next ? visible(next) : t("stepHint");
+    }, 50);
   }
 
   // completes offers the steps that the line can become.
@@ -136,7 +153,10 @@ export class Composer {
     input.addEventListener("blur", () => { turn++; show([]); });
     input.addEventListener("keydown", (e) => {
       const n = list.children.length;
-      if (e.key === "Tab" && !e.shiftKey && input.value && (list.hidden || at < 0) && this.stepText !== this.tabbed) {
+      if ((e.key === "ArrowRight" || e.key === "ArrowDown") && !input.value && this.next && !n) {
+        e.preventDefault();
+        take(this.next);
+      } else if (e.key === "Tab" && !e.shiftKey && input.value && (list.hidden || at < 0) && this.stepText !== this.tabbed) {
         e.preventDefault();
         ask(true).then(() => { this.tabbed = input.value; });
       } else if ((e.key === "ArrowDown" || e.key === "ArrowUp") && n) {
