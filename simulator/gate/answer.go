@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"parley/internal/cut"
 	"parley/internal/rawhttp"
 	"parley/transport/driver"
 	"parley/transport/transcript"
@@ -78,10 +79,13 @@ func (x *exchange) sendResponse(m Message) bool {
 	return err == nil && !r.Close && (x.conn == nil || x.conn.kind != "ws")
 }
 
+// maxTrace bounds a trace context, which has 55 characters in its present version.
+const maxTrace = 256
+
 // requestRecord returns the record of the request.
 func (x *exchange) requestRecord() transcript.Record {
 	r := transcript.Record{Conn: x.party, Dir: transcript.Sent, Kind: x.requestKind(), Bytes: x.content,
-		Label: x.req.Method + " " + x.req.RequestURI}
+		Label: x.req.Method + " " + x.req.RequestURI, Trace: cut.Head(x.req.Header.Get("Traceparent"), maxTrace)}
 	client := x.g.o.Program == Client
 	if client {
 		r.Dir = transcript.Received

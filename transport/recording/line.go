@@ -24,6 +24,7 @@ func appendRecord(b []byte, r *transcript.Record, redact *transcript.Redactor) [
 	b = appendNumber(b, "status", r.Status)
 	b = appendText(b, "type", r.Type)
 	b = appendText(b, "id", redact.String(r.ID))
+	b = appendText(b, "traceparent", redact.String(r.Trace))
 	if r.Bytes != nil {
 		b = appendPayload(b, redact.Bytes(r.Bytes))
 	}

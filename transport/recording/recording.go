@@ -61,6 +61,7 @@ type line struct {
 	Status  int     `json:"status,omitempty"`
 	Type    string  `json:"type,omitempty"`
 	ID      string  `json:"id,omitempty"`
+	Trace   string  `json:"traceparent,omitempty"`
 	Text    *string `json:"text,omitempty"`
 	Base64  *string `json:"base64,omitempty"`
 	Cut     int     `json:"cut,omitempty"`

@@ -47,6 +47,11 @@ type block struct {
 // other than those of Event; other events are stored. The error is that of creating the file.
 // The caller must call Close.
 func NewSpilling(decode func(*Record), k Keep) (*Transcript, error) {
+	return NewSpillingAt(time.Now(), decode, k)
+}
+
+// NewSpillingAt is NewSpilling for records that were made before: their times count from began.
+func NewSpillingAt(began time.Time, decode func(*Record), k Keep) (*Transcript, error) {
 	k.Records, k.Bytes = cmp.Or(k.Records, 10_000), cmp.Or(k.Bytes, 16<<20)
 	k.File = cmp.Or(k.File, 4<<30)
 	f, err := os.CreateTemp(k.Dir, "parley-transcript-*")
@@ -55,6 +60,7 @@ func NewSpilling(decode func(*Record), k Keep) (*Transcript, error) {
 	}
 	_ = os.Remove(f.Name()) // if an open file can be removed, nothing remains even if the process is killed
 	t := newTranscript(decode)
+	t.start = began
 	t.spill = &spill{keep: k, file: f}
 	return t, nil
 }
@@ -250,7 +256,7 @@ func ReadRecord(b []byte) (r Record, rest []byte, ok bool) {
 // appendRecord encodes a record.
 func appendRecord(b []byte, r *Record) []byte {
 	b = appendInt(b, int64(r.N), int64(r.At), int64(r.Status), int64(r.Cut), int64(r.Reply))
-	b = appendText(b, r.Conn, string(r.Dir), string(r.Kind), r.Label, r.Type, r.ID)
+	b = appendText(b, r.Conn, string(r.Dir), string(r.Kind), r.Label, r.Type, r.ID, r.Trace)
 	flags := byte(0)
 	for i, on := range []bool{r.Flushed, r.Late, r.Bytes != nil, r.Event != nil} {
 		if on {
@@ -290,7 +296,7 @@ func (d *decoder) decodeRecord() (r Record, foreign bool) {
 	r = Record{N: int(d.readInt()), At: time.Duration(d.readInt()), Status: int(d.readInt()), Cut: int(d.readInt()),
 		Reply: int(d.readInt()),
 		Conn:  d.readText(), Dir: Dir(d.readText()), Kind: Kind(d.readText()), Label: d.readText(), Type: d.readText(),
-		ID: d.readText()}
+		ID: d.readText(), Trace: d.readText()}
 	flags := d.readByte()
 	r.Flushed, r.Late = flags&1 != 0, flags&2 != 0
 	if flags&4 != 0 {
