@@ -10,8 +10,8 @@ import (
 // Schemas do not describe every place that has an id: the bodies of HTTP requests and answers have no type, and a
 // profile may rename members. There, a member is known by the name that an id has in some schema of the protocol.
 
-// plainName is a member's name as it is compared: session_id is sessionId.
-func plainName(member string) string { return strings.ReplaceAll(strings.ToLower(member), "_", "") }
+// PlainName returns the name of a member as it is compared: session_id and sessionId are sessionid.
+func PlainName(member string) string { return strings.ReplaceAll(strings.ToLower(member), "_", "") }
 
 // addIDNames adds the names of the ids in a schema. A bare "id" may be anything's.
 func (n *Node) addIDNames(to map[string]string) {
@@ -19,7 +19,7 @@ func (n *Node) addIDNames(to map[string]string) {
 		return
 	}
 	for name, of := range n.members {
-		if p := plainName(name); of.Varies == ID && p != "id" {
+		if p := PlainName(name); of.Varies == ID && p != "id" {
 			to[p] = p
 		}
 		of.addIDNames(to)
@@ -37,7 +37,7 @@ func (s *Set) WithIDs(named map[string]string) *Set {
 	c.ids = maps.Clone(s.ids)
 	for pointer, name := range named {
 		if key := placeKey(strings.Split(strings.TrimPrefix(pointer, "/"), "/")); key != "" {
-			c.ids[key] = plainName(name)
+			c.ids[key] = PlainName(name)
 		}
 	}
 	return &c
@@ -63,11 +63,11 @@ func placeKey(path []string) string {
 	switch n := len(path); {
 	case n == 0:
 		return ""
-	case plainName(path[n-1]) != "id":
-		return plainName(path[n-1])
+	case PlainName(path[n-1]) != "id":
+		return PlainName(path[n-1])
 	case n == 1:
 		return "/id"
 	default:
-		return strings.TrimSuffix(plainName(path[n-2]), "s") + "id"
+		return strings.TrimSuffix(PlainName(path[n-2]), "s") + "id"
 	}
 }

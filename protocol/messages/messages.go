@@ -45,7 +45,8 @@ const (
 // Set contains the messages of a protocol. A nil Set is empty. A Set is immutable and safe for concurrent use.
 type Set struct {
 	typed []string // members that together form the type of a message, as paths
-	lane  string   // the member that identifies a conversation on a connection; "" if a connection has only one
+	pairs []pair
+	lane  string // the member that identifies a conversation on a connection; "" if a connection has only one
 	list  []*Message
 	kinds map[string][]*Message
 	ids   map[string]string // see IDAt: plain name of a member → that of the schemas
@@ -80,6 +81,7 @@ type file struct {
 	Same     string    `yaml:"same"` // channels and messages are those of another protocol
 	Type     []string  `yaml:"type"`
 	Lane     string    `yaml:"lane"`
+	Answers  []pair    `yaml:"answers"`
 	Messages []struct {
 		Type    string         `yaml:"type"`
 		From    Side           `yaml:"from"`
@@ -98,7 +100,7 @@ func For(protocol string) *Set {
 	if f.Same != "" {
 		return For(f.Same)
 	}
-	s := &Set{typed: f.Type, lane: f.Lane, kinds: map[string][]*Message{}, ids: map[string]string{}}
+	s := &Set{typed: f.Type, lane: f.Lane, pairs: f.Answers, kinds: map[string][]*Message{}, ids: map[string]string{}}
 	for _, m := range f.Messages {
 		var err error
 		one := &Message{Type: m.Type, From: m.From, Repeats: m.Repeats, Aside: m.Aside, Schema: m.Schema}
