@@ -165,13 +165,15 @@ type findingSorter struct {
 	broken     map[string]*Failure // by clause: the first failure
 	kept       map[string]bool
 	follows    map[string]*Failure // by clause: the deviation that its first following finding follows from
+	held       func(clause string, record int)
 }
 
 // reduceFindings reduces a monitor's findings to one judgement per clause: the first failure; else passed, if a finding
 // shows that the clause was kept and no record was lost; else not tested, if every finding follows from a deviation.
-func (w *World) reduceFindings(m monitor.Monitor, records []transcript.Record) (out []verdict.Judgement,
-	failures []Failure) {
-	f := &findingSorter{w: w, m: m, broken: map[string]*Failure{}, kept: map[string]bool{}, follows: map[string]*Failure{}}
+func (w *World) reduceFindings(m monitor.Monitor, records []transcript.Record,
+	held func(clause string, record int)) (out []verdict.Judgement, failures []Failure) {
+	f := &findingSorter{w: w, m: m, broken: map[string]*Failure{}, kept: map[string]bool{}, follows: map[string]*Failure{},
+		held: held}
 	f.stepsFound(records)
 	found := slices.Concat(m.Check(transcript.Judged(records)), w.causesOf(m.Name))
 	slices.SortStableFunc(found, func(a, b verdict.Finding) int { return a.At - b.At })
@@ -253,6 +255,9 @@ func (f *findingSorter) addFinding(one verdict.Finding) {
 			continue
 		case one.OK:
 			f.kept[id] = true
+			if f.held != nil && one.At > 0 {
+				f.held(id, one.At)
+			}
 			continue
 		}
 		if told := f.reportedFailure(id, one); told != nil { // the scenario reports it already

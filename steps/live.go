@@ -377,7 +377,7 @@ func (l *Live) Judge(ctx context.Context) (out []verdict.Judgement, failures []F
 		return nil, nil, false, err
 	}
 	for _, m := range l.monitors {
-		said, found := w.reduceFindings(m, records)
+		said, found := w.reduceFindings(m, records, nil)
 		out, failures = append(out, said...), append(failures, found...)
 	}
 	return out, failures, whole, nil
@@ -402,7 +402,7 @@ func (l *Live) JudgeAfter(ctx context.Context, mark int) (out []verdict.Judgemen
 			if !m.PerRecord || m.Of != nil {
 				continue
 			}
-			said, found := w.reduceFindings(limitAfter(m, from), records)
+			said, found := w.reduceFindings(limitAfter(m, from), records, nil)
 			out, failures = append(out, said...), append(failures, found...)
 		}
 		from = to

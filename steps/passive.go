@@ -73,9 +73,15 @@ func PassiveMonitorsOf(p Protocol, role string) []monitor.Monitor {
 // finding is not judged.
 func JudgePassively(env *Env, monitors []monitor.Monitor, records []transcript.Record) (out []verdict.Judgement,
 	failures []Failure) {
+	return JudgeEach(env, monitors, records, nil)
+}
+
+// JudgeEach is JudgePassively, and calls held for each record that shows that a clause is kept. held may be nil.
+func JudgeEach(env *Env, monitors []monitor.Monitor, records []transcript.Record,
+	held func(clause string, record int)) (out []verdict.Judgement, failures []Failure) {
 	for _, m := range monitors {
 		w := &World{Env: env} // findings of one monitor do not affect the models of another
-		said, found := w.reduceFindings(m, records)
+		said, found := w.reduceFindings(m, records, held)
 		out, failures = append(out, said...), append(failures, found...)
 	}
 	return out, failures

@@ -416,7 +416,7 @@ func (w *World) sumUpResult(monitors []monitor.Monitor, err error) Result {
 		if !m.For(w.Env.Role) {
 			continue
 		}
-		said, failures := w.reduceFindings(m, res.Records)
+		said, failures := w.reduceFindings(m, res.Records, nil)
 		for i, f := range failures {
 			if f.At > 0 && f.At <= len(res.Records) {
 				failures[i].when = w.momentOf(w.T.Began().Add(res.Records[f.At-1].At))

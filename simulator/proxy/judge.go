@@ -64,19 +64,21 @@ func (p *Proxy) judgeRecords() {
 		return ended
 	})
 	all = append(all, p.tapes...)
+	said := &Checked{Through: p.through}
 	p.mu.Unlock()
 	for _, one := range over {
-		p.judgeFinally(one)
+		p.judgeFinally(one, said)
 	}
 	for _, one := range all {
 		// monitors see nothing new of a tape that is longer than what a run keeps
 		if n := one.t.Len(); n == one.judgedTo || one.judgedTo > transcript.MaxRecords {
 			continue
 		}
-		judged, failures, _ := one.judgeRecords()
+		judged, failures, _ := p.judgeTape(one, said)
 		p.reportFindings(one, failures)
 		p.noteOutcomes(judged)
 	}
+	p.reportChecked(said)
 }
 
 // reportFindings reports new findings. The caller holds p.judging.
@@ -101,8 +103,8 @@ func (p *Proxy) reportFindings(one *tape, failures []steps.Failure) {
 }
 
 // judgeFinally makes the final judgement on a tape, and releases it. The caller holds p.judging.
-func (p *Proxy) judgeFinally(one *tape) {
-	judged, failures, whole := one.judgeRecords()
+func (p *Proxy) judgeFinally(one *tape, said *Checked) {
+	judged, failures, whole := p.judgeTape(one, said)
 	p.reportFindings(one, failures)
 	p.noteOutcomes(judged)
 	if p.o.Ended != nil {

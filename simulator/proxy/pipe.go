@@ -38,7 +38,7 @@ type PipeOptions struct {
 // plus the number of the signal that ended it. The error is that of an option, of starting the command, or of the
 // records.
 func Pipe(ctx context.Context, o Options, c PipeOptions) (exit int, err error) {
-	p, err := newProxy(o)
+	p, err := newProxy(o, time.Time{})
 	if err != nil {
 		return 0, err
 	}

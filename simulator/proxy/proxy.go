@@ -57,6 +57,9 @@ type Options struct {
 	// proxy. nil: no calls.
 	Judged func()
 
+	// Checked is called after each round of judging, from one goroutine at a time. nil: no calls.
+	Checked func(Checked)
+
 	// Event is called when a connection opens or ends, from one goroutine, soon after that. It must not block. nil:
 	// no calls.
 	Event func(Event)
@@ -119,6 +122,7 @@ type Proxy struct {
 	conns, messages  atomic.Int64
 	broken, unjudged atomic.Int64
 	secrets          secrets
+	recorded         bool // the records are those of a recording, and the times of all count from began
 	correlate        func(*transcript.Record, http.Header) string
 
 	mu      sync.Mutex
@@ -129,6 +133,7 @@ type Proxy struct {
 	tapes   []*tape          // of their connections, oldest first
 	asked   map[string]asked // requests of unknown parties, by the name that Party returned
 	asks    int
+	through int   // number of the latest record that is on the tapes, and was passed to Options.Record
 	err     error // why records were lost
 
 	judging sync.Mutex
@@ -153,7 +158,7 @@ const maxAsked = 4096
 
 // Open starts a proxy: it listens, passes on traffic and judges it. The error is that of an option or of the address.
 func Open(o Options) (*Proxy, error) {
-	p, err := newProxy(o)
+	p, err := newProxy(o, time.Time{})
 	if err != nil {
 		return nil, err
 	}
@@ -170,8 +175,9 @@ func Open(o Options) (*Proxy, error) {
 	return p, nil
 }
 
-// newProxy makes a proxy without a gate.
-func newProxy(o Options) (*Proxy, error) {
+// newProxy makes a proxy without a gate. recorded is when the times of its records begin to count, if they are those of
+// a recording.
+func newProxy(o Options, recorded time.Time) (*Proxy, error) {
 	ledger, err := steps.LedgerOf(o.Protocol)
 	if err != nil {
 		return nil, err
@@ -180,6 +186,9 @@ func newProxy(o Options) (*Proxy, error) {
 		asked: map[string]asked{},
 		told:  map[[3]string]bool{}, worst: worstOutcomes{of: map[string]verdict.Outcome{}}, stop: make(chan struct{}),
 		many: make(chan struct{}, 1), queue: newQueue()}
+	if !recorded.IsZero() {
+		p.began, p.recorded = recorded, true
+	}
 	if c, ok := o.Protocol.(steps.Correlator); ok {
 		p.correlate = c.Correlate(o.Profile)
 	}
@@ -199,7 +208,7 @@ func newProxy(o Options) (*Proxy, error) {
 		if p.correlate != nil && len(p.all) == 0 {
 			correlate = p.partyOfRecord
 		}
-		t, err := newTape(one, "", o.Keep, correlate)
+		t, err := p.newTape(one, "", o.Keep, correlate)
 		if err != nil {
 			p.releaseFiles()
 			return nil, err
@@ -246,9 +255,11 @@ func (p *Proxy) Close() error {
 		p.all, p.tapes = nil, nil
 		p.err = errors.Join(p.err, lost)
 		p.mu.Unlock()
+		said := &Checked{Through: p.through}
 		for _, one := range all {
-			p.judgeFinally(one)
+			p.judgeFinally(one, said)
 		}
+		p.reportChecked(said)
 	})
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -307,7 +318,7 @@ func (p *Proxy) putOnTapes(w waitingRecord) {
 		if i > 0 || p.correlate == nil {
 			r = p.setParty(r, party)
 		}
-		one.appendRecord(r, n, w.at)
+		p.appendTo(one, r, n, w.at)
 	}
 	if len(p.single) > 0 {
 		p.putOnOwnTape(p.setParty(r, party), n, w.at)
@@ -321,6 +332,9 @@ func (p *Proxy) putOnTapes(w waitingRecord) {
 		known.N, known.At = n, w.at.Sub(p.began)
 		p.o.Record(EndedBy(known), p.secrets.newRedactor())
 	}
+	p.mu.Lock()
+	p.through = n
+	p.mu.Unlock()
 	if event.Conn != "" && p.o.Event != nil {
 		p.o.Event(event)
 	}
@@ -341,51 +355,6 @@ func (p *Proxy) countConnections(r transcript.Record) (e Event) {
 		return Event{r.Conn, false, cmp.Or(EndedBy(r).Label, string(r.Kind))}
 	}
 	return Event{}
-}
-
-// putOnOwnTape adds a record to the tapes of its connection. The caller holds p.mu.
-func (p *Proxy) putOnOwnTape(r transcript.Record, n int, at time.Time) {
-	for _, role := range p.single {
-		one := p.tapeOf(role, r.Conn)
-		if one == nil {
-			continue
-		}
-		one.appendRecord(r, n, at)
-	}
-}
-
-// tapeOf returns the tape of a connection, a new one if necessary; nil if none can be made. The caller holds p.mu.
-func (p *Proxy) tapeOf(r *judgedRole, conn string) *tape {
-	for i := len(p.tapes) - 1; i >= 0; i-- {
-		if one := p.tapes[i]; one.role == r && one.name == conn {
-			return one
-		}
-	}
-	if p.passing[conn] { // its beginning was not kept
-		return nil
-	}
-	if len(p.tapes) >= maxTapes {
-		select {
-		case p.many <- struct{}{}:
-		default:
-		}
-	}
-	if len(p.tapes) >= moreTapes {
-		if p.open[conn] {
-			p.passing[conn] = true
-			p.unjudged.Add(1)
-		}
-		return nil
-	}
-	keep := p.o.Keep
-	keep.Records, keep.Bytes = cmp.Or(keep.Records, 10_000)/10, cmp.Or(keep.Bytes, 16<<20)/10
-	one, err := newTape(r, conn, keep, nil)
-	if err != nil {
-		p.err = fmt.Errorf("records of a connection are lost: %w", err)
-		return nil
-	}
-	p.tapes = append(p.tapes, one)
-	return one
 }
 
 // partyOfRequest names the party of a request: C1, C2, … for streams and sockets. The party of another request is found

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -30,6 +31,7 @@ type tape struct {
 	orphans  atomic.Int64          // such requests without an answer
 	unknown  atomic.Bool           // such a request was accepted
 	long     atomic.Bool           // a message was too long to be judged
+	numbers  []int                 // of the records in the proxy; only with Options.Checked, and guarded by the proxy
 	judgedTo int                   // number of records at the last judgement
 	cost     time.Duration         // of the last judgement
 }
@@ -41,11 +43,16 @@ type pendingRecord struct {
 	orphan bool
 }
 
-func newTape(r *judgedRole, name string, keep transcript.Keep, correlate func(*transcript.Record)) (*tape, error) {
+func (p *Proxy) newTape(r *judgedRole, name string, keep transcript.Keep,
+	correlate func(*transcript.Record)) (*tape, error) {
+	began := time.Now()
+	if p.recorded {
+		began = p.began
+	}
 	one := &tape{role: r, name: name, asked: map[int]pendingRecord{}}
 	decode := r.Decoder()
 	var err error
-	one.t, err = transcript.NewSpilling(func(rec *transcript.Record) {
+	one.t, err = transcript.NewSpillingAt(began, func(rec *transcript.Record) {
 		decode(rec)
 		if rec.N <= one.last { // a record that was moved to the file is decoded again
 			return
@@ -60,8 +67,8 @@ func newTape(r *judgedRole, name string, keep transcript.Keep, correlate func(*t
 }
 
 // appendRecord appends a record of the client's end. n is its number in the proxy, and when is the time at which it
-// passed.
-func (one *tape) appendRecord(r transcript.Record, n int, when time.Time) {
+// passed. It returns its number on the tape.
+func (one *tape) appendRecord(r transcript.Record, n int, when time.Time) int {
 	if one.role.Side == Client {
 		r = mirrorRecord(r)
 	}
@@ -84,16 +91,62 @@ func (one *tape) appendRecord(r transcript.Record, n int, when time.Time) {
 	one.orphan = false
 	at := one.t.AppendAt(r, when)
 	if r.Kind != transcript.Request && (r.Kind != transcript.Open || answers) {
-		return
+		return at
 	}
 	if len(one.asked) >= maxPending {
 		one.unknown.Store(one.unknown.Load() || one.orphan)
-		return
+		return at
 	}
 	one.asked[n] = pendingRecord{at, r.Label, one.orphan}
 	if one.orphan {
 		one.orphans.Add(1)
 	}
+	return at
+}
+
+// putOnOwnTape adds a record to the tapes of its connection. The caller holds p.mu.
+func (p *Proxy) putOnOwnTape(r transcript.Record, n int, at time.Time) {
+	for _, role := range p.single {
+		one := p.tapeOf(role, r.Conn)
+		if one == nil {
+			continue
+		}
+		p.appendTo(one, r, n, at)
+	}
+}
+
+// tapeOf returns the tape of a connection, a new one if necessary; nil if none can be made. The caller holds p.mu.
+func (p *Proxy) tapeOf(r *judgedRole, conn string) *tape {
+	for i := len(p.tapes) - 1; i >= 0; i-- {
+		if one := p.tapes[i]; one.role == r && one.name == conn {
+			return one
+		}
+	}
+	if p.passing[conn] { // its beginning was not kept
+		return nil
+	}
+	if len(p.tapes) >= maxTapes {
+		select {
+		case p.many <- struct{}{}:
+		default:
+		}
+	}
+	if len(p.tapes) >= moreTapes {
+		if p.open[conn] {
+			p.passing[conn] = true
+			p.unjudged.Add(1)
+		}
+		return nil
+	}
+	keep := p.o.Keep
+	keep.Records, keep.Bytes = cmp.Or(keep.Records, 10_000)/10, cmp.Or(keep.Bytes, 16<<20)/10
+	one, err := p.newTape(r, conn, keep, nil)
+	if err != nil {
+		p.err = fmt.Errorf("records of a connection are lost: %w", err)
+		return nil
+	}
+	p.tapes = append(p.tapes, one)
+	return one
 }
 
 // mirrorRecord returns a record of the client's end as seen at the server's end.
@@ -123,8 +176,8 @@ func omitLong(records []transcript.Record) []transcript.Record {
 	return slices.DeleteFunc(slices.Clone(records), long)
 }
 
-// judgeRecords returns the judgements of the monitors on all records so far.
-func (one *tape) judgeRecords() (out []verdict.Judgement, failures []steps.Failure, whole bool) {
+// judgeRecords returns the judgements of the monitors on all records so far. held is that of steps.JudgeEach.
+func (one *tape) judgeRecords(held func(clause string, record int)) (out []verdict.Judgement, failures []steps.Failure, whole bool) {
 	began := time.Now()
 	defer func() { one.cost = time.Since(began) }()
 	one.judgedTo = one.t.Len()
@@ -145,7 +198,7 @@ func (one *tape) judgeRecords() (out []verdict.Judgement, failures []steps.Failu
 	if one.whyPartly() != "" { // so only judgements on single records count
 		monitors = slices.DeleteFunc(slices.Clone(monitors), func(m monitor.Monitor) bool { return !m.PerRecord })
 	}
-	out, failures = steps.JudgePassively(one.role.Env, monitors, records)
+	out, failures = steps.JudgeEach(one.role.Env, monitors, records, held)
 	if whole || filters {
 		return out, failures, whole
 	}
