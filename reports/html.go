@@ -223,6 +223,8 @@ type PageOptions struct {
 	// page, compressed, and drawn when a scenario is opened. Nil: the page links to the files.
 	Read func(path string) ([]byte, error)
 	Lang lang.Lang
+
+	MaxRecording int // bytes of a recording in the page; a longer one stays in its file. 0: 1 MiB
 }
 
 // Recordings are packed together, which compresses much better than each alone, but not all in one, because opening a
@@ -237,6 +239,7 @@ const (
 type packer struct {
 	read  func(string) ([]byte, error)
 	lang  lang.Lang
+	most  int             // bytes of a recording
 	packs []template.HTML // gzip, base64
 	open  bytes.Buffer
 	n     int // recordings in open
@@ -261,7 +264,7 @@ func (p *packer) packRecording(s *Scenario) packed {
 		return packed{Why: p.lang.Say("its recording is not in the results folder")}
 	case hex.EncodeToString(sum[:]) != s.Recording.SHA256:
 		return packed{Why: p.lang.Say("its recording was altered after the run: its digest is another")}
-	case len(text) > maxPacked:
+	case len(text) > p.most:
 		return packed{Why: p.lang.Say("its recording has %d bytes: see %s", len(text), s.Recording.Path)}
 	}
 	if p.n == packScenarios || p.n > 0 && p.open.Len()+len(text) > packBytes {

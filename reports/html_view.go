@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"maps"
@@ -125,7 +126,7 @@ func newPage(r *Results, o PageOptions) page {
 		frame: newFrame(""), Verdict: r.Verdict, Grounds: verdictGrounds(r, o.Lang), Facts: pageFacts(r, o.Lang),
 	}
 	var names []string
-	pack := &packer{read: o.Read, lang: o.Lang}
+	pack := &packer{read: o.Read, lang: o.Lang, most: cmp.Or(o.MaxRecording, maxPacked)}
 	for i := range r.Runs {
 		run := newRunView(&r.Runs[i], fmt.Sprintf("r%d", i+1), r.Strict, o.Lang)
 		run.Alone = len(r.Runs) == 1

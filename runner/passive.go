@@ -87,6 +87,8 @@ type Observed struct {
 	Partly   string // why only monitors of single records judged; "" if all did
 	Duration time.Duration
 	Redact   *transcript.Redactor
+
+	Recording *reports.Transcript // where the records are, if a recording has them
 }
 
 // NewPassive starts collecting. The error is that of the protocol's ledger or features, or names an unknown role.
@@ -226,7 +228,7 @@ func (one *passiveRun) observedScenario(id string, o Observed, po PassiveOptions
 	if lost := o.T.Overflow(); lost > 0 {
 		sc.Notes = append(sc.Notes, steps.NotStored(lost))
 	}
-	sc.Transcript = one.keepTranscript(pl, o, po)
+	sc.Transcript, sc.Recording = one.keepTranscript(pl, o, po), o.Recording
 	return sc
 }
 

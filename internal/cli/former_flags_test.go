@@ -35,6 +35,7 @@ var flagMeanings = map[string][]string{
 	"matrix":         {"matrix"},
 	"no-color":       {"NO_COLOR"},
 	"out":            {"DIR", "FOLDER"},
+	"otlp-endpoint":  {"OTLP endpoint"},
 	"output":         {"FILE"},
 	"protocol":       {"PROTOCOL", "protocols"},
 	"quiet":          {"failures"},

@@ -31,6 +31,7 @@ type loadOptions struct {
 	out, format                           string
 	strict, verbose, noColor              bool
 	link                                  linkOptions
+	spans                                 spansOptions
 
 	spread  func(o *load.Options, tell func(line string)) (end func(), err error) // over workers; nil: one process
 	workers int                                                                   // asked for in vain
@@ -39,6 +40,7 @@ type loadOptions struct {
 func loadCommand(s *streams) *cobra.Command {
 	o := &loadOptions{}
 	c := loadCommandOf(o, s)
+	o.spans.declareFlags(c.Flags()) // workers would have to send their own
 	c.Flags().IntVar(&o.workers, "workers", 0, "")
 	_ = c.Flags().MarkHidden("workers")
 	return c
@@ -128,6 +130,11 @@ func (o loadOptions) runLoad(ctx context.Context, s *streams) error {
 	if err := prepareOut(o.out); err != nil {
 		return err
 	}
+	sent, err := o.sendSpans(&lo, s)
+	if err != nil {
+		return err
+	}
+	defer sent()
 	live := &loadView{s: s, each: o.verbose}
 	lo.Progress, lo.Found = live.showProgress, live.printFinding
 	if o.spread != nil {

@@ -33,6 +33,7 @@ type proxyOptions struct {
 	recording, faults   string
 	console, consoleKey string // address, and token
 	command             []string
+	spans               spansOptions
 }
 
 func proxyCommand(s *streams) *cobra.Command {
@@ -107,6 +108,11 @@ func (o proxyOptions) runProxy(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
+	sent, err := o.sendSpans(&opts, s)
+	if err != nil {
+		return err
+	}
+	defer sent()
 	o.announceClauses(opts, collect, s)
 	live := newLiveView(s, len(opts.Roles) > 1)
 	opts.Found, opts.Event = live.printFinding, live.printEvent

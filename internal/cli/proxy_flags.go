@@ -42,6 +42,7 @@ func (o *proxyOptions) declareFlags(c *cobra.Command) {
 	f.StringVar(&o.out, "out", "parley-results", "`DIR` for the results; created if missing")
 	f.StringVar(&o.format, "format", defaultFormats, "reports to write, a comma-separated `LIST` of "+formatNames())
 	f.StringVar(&o.recording, "record", "", "record the traffic in `FILE`, message by message")
+	o.spans.declareFlags(f)
 	f.StringVar(&o.faults, "faults", "", "inject the faults in `FILE` into the traffic; clients are then not judged")
 	f.StringVar(&o.console, "console", "", "show the traffic on a page at `ADDR`; it can hold and edit messages")
 	f.StringVar(&o.consoleKey, "console-token", "", "`TOKEN` that the page needs")

@@ -104,7 +104,7 @@ func (b *between) serverSideOptions() proxy.Options {
 	o := b.sideOptions(proxy.Server)
 	o.Listen, o.TLS, o.Token, o.Event = "", nil, "", nil
 	if len(o.Roles) == 0 && len(b.o.Roles) > 0 {
-		o.Record = nil
+		o.Record, o.Checked = nil, nil
 	}
 	return o
 }
@@ -114,7 +114,7 @@ func (b *between) programSideOptions() proxy.Options {
 	o := b.sideOptions(proxy.Client)
 	o.To, o.ToTLS, o.Header = b.p.URL(), nil, nil
 	if b.serverSideOptions().Record != nil {
-		o.Record = nil
+		o.Record, o.Checked = nil, nil
 	}
 	return o
 }

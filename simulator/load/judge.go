@@ -28,6 +28,8 @@ type judge struct {
 	monitors []monitor.Monitor
 	own      monitor.Monitor
 	tell     func(clause, observed string)
+	judged   func(Life)       // nil: no calls
+	began    func() time.Time // of the load
 
 	found64  atomic.Int64 // findings so far
 	lives    atomic.Int64
@@ -57,6 +59,9 @@ type evidence struct {
 
 func newJudge(c *proxy.Codec, monitors []monitor.Monitor, own monitor.Monitor,
 	tell func(clause, observed string)) *judge {
+	if tell == nil {
+		tell = func(string, string) {}
+	}
 	j := &judge{codec: c, monitors: monitors, own: own, tell: tell, worst: verdict.Worst{}, told: map[string]bool{},
 		shown: map[string]bool{}}
 	j.more = sync.NewCond(&j.mu)
@@ -126,7 +131,7 @@ func (j *judge) judgeOn() {
 }
 
 // lifeJudgements judges a life by all monitors, and by what its session has found.
-func (j *judge) lifeJudgements(v *life) ([]verdict.Judgement, []steps.Failure) {
+func (j *judge) lifeJudgements(v *life) (judged []verdict.Judgement, failures []steps.Failure) {
 	records, decode := slices.Clone(v.records), j.codec.Decoder()
 	for i := range records {
 		decode(&records[i])
@@ -134,7 +139,16 @@ func (j *judge) lifeJudgements(v *life) ([]verdict.Judgement, []steps.Failure) {
 	seen, _ := j.codec.Observed(records)
 	own := j.own
 	own.Check = func([]transcript.Record) []verdict.Finding { return v.findings }
-	return steps.JudgePassively(j.codec.Env, append(slices.Clone(j.monitors), own), seen)
+	monitors := append(slices.Clone(j.monitors), own)
+	if j.judged == nil {
+		return steps.JudgePassively(j.codec.Env, monitors, seen)
+	}
+	held := map[int][]string{}
+	judged, failures = steps.JudgeEach(j.codec.Env, monitors, seen, func(clause string, record int) {
+		held[record] = append(held[record], clause)
+	})
+	j.judged(Life{Name: v.name, Began: j.began(), Records: records, Held: held, Failures: failures})
+	return judged, failures
 }
 
 // judgeLife judges a life.

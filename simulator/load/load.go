@@ -191,15 +191,12 @@ func (r *run) prepareSessions(ctx context.Context) error {
 		return err
 	}
 	r.role = roles[0]
-	tell := r.o.Found
-	if tell == nil {
-		tell = func(string, string) {}
-	}
 	stages := 0
 	if r.o.Shape == Step {
 		stages = steppings
 	}
-	r.meter, r.judge = newMeter(stages), newJudge(codec, r.role.Monitors, r.plan.Judges, tell)
+	r.meter, r.judge = newMeter(stages), newJudge(codec, r.role.Monitors, r.plan.Judges, r.o.Found)
+	r.judge.judged, r.judge.began = r.o.Judged, func() time.Time { return r.began }
 	return nil
 }
 

@@ -25,6 +25,7 @@ import (
 	"parley/runner"
 	"parley/steps"
 	"parley/target"
+	"parley/transport/transcript"
 )
 
 // Shape is how the rate of acts changes over the time of a load.
@@ -71,12 +72,25 @@ type Options struct {
 	// Found is called with the first finding on each clause, soon after it was made. nil: no calls.
 	Found func(clause, observed string)
 
+	// Judged is called with each connection of a session that has ended, once it is judged. It is called from several
+	// goroutines, and with a Crew only for what its workers show. nil: no calls.
+	Judged func(Life)
+
 	// Crew carries the load out with several workers. nil: this process does.
 	Crew   Crew
 	Source Source   // where a worker finds the profile
 	Hosts  []string // beyond loopback to which the load may go
 
 	claim func(steps.Claim) bool // see steps.Claims.Elsewhere
+}
+
+// Life is a connection of a session, from its opening to its end.
+type Life struct {
+	Name     string
+	Began    time.Time           // when the times of the records begin to count
+	Records  []transcript.Record // decoded
+	Held     map[int][]string    // number of a record → the clauses that it shows to be kept
+	Failures []steps.Failure
 }
 
 // Thresholds fail a load whose figures exceed them.
