@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -18,6 +19,7 @@ func addCompletion(c *cobra.Command) {
 		"protocol": func(chosen) []string { return suite.Names() },
 		"role":     rolesOf, "driver": driversOf,
 		"format": func(chosen) []string { return strings.Split(formatNames(), ",") },
+		"to":     func(chosen) []string { return slices.Sorted(maps.Keys(recordingWriters)) },
 		"lang":   func(chosen) []string { return []string{"en", "zh"} },
 		"only":   mutantsOf, "mutant": mutantsOf,
 	}

@@ -40,7 +40,7 @@ type loadOptions struct {
 func loadCommand(s *streams) *cobra.Command {
 	o := &loadOptions{}
 	c := loadCommandOf(o, s)
-	o.spans.declareFlags(c.Flags()) // workers would have to send their own
+	o.spans.declareFlags(c.Flags())
 	c.Flags().IntVar(&o.workers, "workers", 0, "")
 	_ = c.Flags().MarkHidden("workers")
 	return c
@@ -62,6 +62,8 @@ session is busy waits, and its latency counts from the time at which it was due.
 --shape says how the rate changes: soak holds it, ramp raises it from 0, step raises it in five equal steps, each with
 figures of its own. A threshold that is exceeded fails the load: --p50, --p99, --p999, and --errors, which is 0 unless
 you allow more.
+
+With --otlp-endpoint each exchange is also sent as a span of OpenTelemetry, as docs/recording-format.md says.
 
 The target must be on this machine. results.json has the figures as "load", beside the clauses; such results never
 certify.
@@ -130,11 +132,13 @@ func (o loadOptions) runLoad(ctx context.Context, s *streams) error {
 	if err := prepareOut(o.out); err != nil {
 		return err
 	}
-	sent, err := o.sendSpans(&lo, s)
-	if err != nil {
-		return err
+	if o.spread == nil { // its workers judge
+		sent, err := o.sendSpans(&lo, s)
+		if err != nil {
+			return err
+		}
+		defer sent()
 	}
-	defer sent()
 	live := &loadView{s: s, each: o.verbose}
 	lo.Progress, lo.Found = live.showProgress, live.printFinding
 	if o.spread != nil {

@@ -54,6 +54,8 @@ With --console it also serves the page of parley simulate, whose URL is the seco
 its judgements, and holds the messages that you choose, so that you can edit, drop, repeat or delay them. With a
 command its URL is a line of its own on stderr.
 
+With --otlp-endpoint each exchange is also sent as a span of OpenTelemetry, as docs/recording-format.md says.
+
 It ends with Ctrl-C, after --for, or with the command, and writes results.json, junit.xml, report.html and the
 transcripts to --out, as parley run does. Credentials in requests are redacted there.
 
@@ -104,11 +106,7 @@ func (o proxyOptions) runProxy(ctx context.Context, s *streams) error {
 		s = &streams{In: s.In, Out: s.Err, Err: s.Err, OutTTY: s.ErrTTY, ErrTTY: s.ErrTTY, OutWidth: s.ErrWidth,
 			ErrWidth: s.ErrWidth, Color: s.Color, pipe: s.Out}
 	}
-	recorded, err := o.recordTraffic(&opts)
-	if err != nil {
-		return err
-	}
-	sent, err := o.sendSpans(&opts, s)
+	recorded, sent, err := o.keepTraffic(&opts, s)
 	if err != nil {
 		return err
 	}
@@ -117,11 +115,8 @@ func (o proxyOptions) runProxy(ctx context.Context, s *streams) error {
 	live := newLiveView(s, len(opts.Roles) > 1)
 	opts.Found, opts.Event = live.printFinding, live.printEvent
 	opts.Ended = addEnded(collect, s)
-	if o.for_ > 0 {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeout(ctx, o.for_)
-		defer stop()
-	}
+	ctx, stop := o.untilTime(ctx)
+	defer stop()
 	code := 0
 	switch {
 	case o.console != "":
@@ -148,6 +143,29 @@ func (o proxyOptions) runProxy(ctx context.Context, s *streams) error {
 		res.Exit = code
 	}
 	return o.writeReports(asked, res, s)
+}
+
+// keepTraffic has what passes recorded, and sent as spans, if the flags say so. recorded ends the one, and sent the
+// other.
+func (o proxyOptions) keepTraffic(opts *proxy.Options, s *streams) (recorded func() error, sent func(), err error) {
+	if err = o.spans.checkEndpoint(); err == nil { // before a file is made
+		recorded, err = o.recordTraffic(opts)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if sent, err = o.sendSpans(opts, s); err != nil {
+		return nil, nil, errors.Join(err, recorded())
+	}
+	return recorded, sent, nil
+}
+
+// untilTime ends a context when the time of --for is over.
+func (o proxyOptions) untilTime(ctx context.Context) (context.Context, context.CancelFunc) {
+	if o.for_ <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, o.for_)
 }
 
 // addEnded adds what has ended to the results, and says once why not all monitors judged a role.

@@ -72,10 +72,7 @@ Exit codes: 0 printed · 2 wrong usage, or the file is not a recording, or not H
 			if len(args) != 1 {
 				return usagef("recording: name one FILE, such as parley-results/transcripts/sse-AS-2.1-01.jsonl")
 			}
-			if o.har {
-				fmt.Fprintf(s.Err, "%s recording: --har is --to har now; the next version no longer reads --har\n", program)
-				o.to = "har"
-			}
+			o.readFormerHAR(s)
 			switch {
 			case o.to != "" && o.fromHAR:
 				return usagef("recording: --to writes another format and --from-har reads HAR: one of them")
@@ -101,6 +98,14 @@ Exit codes: 0 printed · 2 wrong usage, or the file is not a recording, or not H
 	f.StringVar(&o.protocol, "protocol", "", "`PROTOCOL` that the page spoke")
 	f.StringVar(&o.origin, "origin", "", "`URL` of the server that the page spoke with, such as http://localhost:3000")
 	return c
+}
+
+// readFormerHAR reads --har as --to har.
+func (o *recordingOptions) readFormerHAR(s *streams) {
+	if o.har {
+		fmt.Fprintf(s.Err, "%s recording: --har is --to har now; the next version no longer reads --har\n", program)
+		o.to = "har"
+	}
 }
 
 // convertRecording writes a recording in another format. A file is written whole, or not at all.

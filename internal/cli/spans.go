@@ -27,6 +27,14 @@ func (o *spansOptions) declareFlags(f *pflag.FlagSet) {
 		"send a span for each exchange to the OTLP endpoint at `URL` (default that of OTEL_EXPORTER_OTLP_ENDPOINT)")
 }
 
+// checkEndpoint checks the flag.
+func (o spansOptions) checkEndpoint() error {
+	if _, err := spans.Endpoint(o.endpoint); err != nil {
+		return usagef("--otlp-endpoint: %v", err)
+	}
+	return nil
+}
+
 // openExporter returns an exporter to the endpoint, and what closes it and says what was lost; nil without one.
 func (o spansOptions) openExporter(s *streams) (to *spans.Exporter, end func(), err error) {
 	endpoint, err := spans.Endpoint(o.endpoint)

@@ -248,8 +248,8 @@ func TestSpansLost(t *testing.T) {
 		}
 	}
 	_ = silent.Close()
-	for given, want := range map[string]string{"localhost:4318": "is not the URL of an endpoint", "grpc://a": "not the URL",
-		"http://u:p@h": "OTEL_EXPORTER_OTLP_HEADERS"} {
+	for given, want := range map[string]string{"localhost:4318": "is not the URL of an endpoint",
+		"grpc://a": "is not the URL of an endpoint", "http://u:p@h": "OTEL_EXPORTER_OTLP_HEADERS"} {
 		if _, said, code := invoke(t, "proxy", "http://127.0.0.1:1", "--protocol", "session-chat", "--otlp-endpoint",
 			given); code != 2 || !strings.Contains(said, want) {
 			t.Errorf("%s: exit %d: %s", given, code, said)

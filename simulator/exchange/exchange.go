@@ -177,8 +177,8 @@ func (x *Exchange) addBetween(r transcript.Record) {
 	x.Between = append(x.Between, r)
 }
 
-// takeMessage takes a message on a socket or a stream: an answer, a message that awaits one, one between the two, or one
-// that stands alone.
+// takeMessage takes a message on a socket or a stream: an answer, a message that awaits one, one between the two, or
+// one that stands alone.
 func (p *Pairing) takeMessage(r transcript.Record) {
 	if p.finishAnswered(r) {
 		return

@@ -44,7 +44,12 @@ func TestChecked(t *testing.T) {
 	chat := 1 + slices.IndexFunc(records, func(r transcript.Record) bool { return r.Kind == transcript.Frame })
 	checkJudged(t, last, len(records), chat, 0)
 
-	// as it would be in a file, with numbers of its own
+	judgeAgain(t, options(t, "session-chat", o.To, "server"), records, chat)
+}
+
+// judgeAgain judges records as a recording, with numbers of its own.
+func judgeAgain(t *testing.T, again proxy.Options, records []transcript.Record, chat int) {
+	t.Helper()
 	const gap = 100
 	recorded := slices.Clone(records)
 	for i := range recorded {
@@ -53,10 +58,10 @@ func TestChecked(t *testing.T) {
 			recorded[i].Reply += gap
 		}
 	}
-	again := options(t, "session-chat", o.To, "server")
 	var times []time.Duration
 	again.Record = func(r transcript.Record, _ *transcript.Redactor) { times = append(times, r.At) }
 	var ended []proxy.Ended
+	var last proxy.Checked
 	again.Ended = func(e proxy.Ended) { ended = append(ended, e) }
 	again.Checked = func(c proxy.Checked) { last = c }
 	err := proxy.JudgeRecording(again, time.Now().Add(-time.Hour), func() (r transcript.Record, err error) {

@@ -177,7 +177,8 @@ func omitLong(records []transcript.Record) []transcript.Record {
 }
 
 // judgeRecords returns the judgements of the monitors on all records so far. held is that of steps.JudgeEach.
-func (one *tape) judgeRecords(held func(clause string, record int)) (out []verdict.Judgement, failures []steps.Failure, whole bool) {
+func (one *tape) judgeRecords(held func(clause string, record int)) (out []verdict.Judgement,
+	failures []steps.Failure, whole bool) {
 	began := time.Now()
 	defer func() { one.cost = time.Since(began) }()
 	one.judgedTo = one.t.Len()

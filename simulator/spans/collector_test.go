@@ -161,7 +161,7 @@ func TestCollector(t *testing.T) {
 	again := newFile(t)
 	again.pass(transcript.Sent, `{"type":"chat","agent_id":"a","session_id":"s1"}`)
 	if got := again.read()[0]; got.TraceID != all[0].TraceID || got.SpanID != all[0].SpanID {
-		t.Errorf("the same message is the span %s of %s, and %s of %s", got.SpanID, got.TraceID, all[0].SpanID, all[0].TraceID)
+		t.Errorf("the same message is another span: %+v and %+v", got, all[0])
 	}
 }
 

@@ -131,8 +131,9 @@ func (w *Writer) sessionOf(x *exchange.Exchange) *sessionSpan {
 	}
 	of := cmp.Or(x.Session, "connection "+x.Conn) // what makes up the trace
 	ids, span := w.digest("trace", of), w.digest("session", x.Conn, of)
-	s := &sessionSpan{conn: x.Conn, id: x.Session, worst: verdict.Worst{}, of: trace.NewSpanContext(trace.SpanContextConfig{
-		TraceID: trace.TraceID(ids[:16]), SpanID: trace.SpanID(span[:8]), TraceFlags: trace.FlagsSampled})}
+	s := &sessionSpan{conn: x.Conn, id: x.Session, worst: verdict.Worst{}}
+	s.of = trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID(ids[:16]), SpanID: trace.SpanID(span[:8]),
+		TraceFlags: trace.FlagsSampled})
 	if len(w.order) >= maxSessions {
 		w.endSession(w.order[0])
 	}
