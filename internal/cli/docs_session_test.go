@@ -72,8 +72,7 @@ func (s *session) take(page string, p part, used []bool) {
 	}
 }
 
-// patch changes a file as a diff says, whose first line is a comment that names it and the place in it. A line need not be
-// whole.
+// patch changes a file as a diff says, whose first line is a comment that names it. A line need not be whole.
 func (s *session) patch(p part) {
 	head, lines, _ := strings.Cut(p.text, "\n")
 	name, _, _ := strings.Cut(strings.TrimLeft(head, " #/"), ",")
