@@ -205,3 +205,53 @@ func BenchmarkPageStart(b *testing.B) {
 		b.StartTimer()
 	}
 }
+
+// BenchmarkPageFilter reports how long a page with 100,000 records needs for each key of some filters and for each
+// page of scrolling, from the event to the frame after it, in the diagram and in the list.
+func BenchmarkPageFilter(b *testing.B) {
+	const records = 100_000
+	v := visit(b, pageFake(b, records, mixed).URL, "en-US")
+	v.wait(fmt.Sprintf("document.querySelector('#counts').textContent === '%d of %[1]d records'", records))
+	v.js(`window.timed = async (act) => { const began = performance.now(); act();
+			await new Promise((done) => requestAnimationFrame(() => setTimeout(done))); return performance.now() - began; };
+		window.each = async (n, act) => { const all = []; for (let i = 0; i < n; i++) all.push(await timed(() => act(i)));
+			window.took.push(...all); };
+		window.types = async (text) => { const e = document.querySelector("#f-text"); e.focus();
+			await each(text.length * 2, (i) => { e.value = text.slice(0, i < text.length ? i + 1 : 2 * text.length - 1 - i);
+				e.dispatchEvent(new Event("input", { bubbles: true })); }); }`)
+	measure := func(name, act string) {
+		v.js("window.took = []; window.done = false; (async () => { %s })().then(() => { window.done = true; })", act)
+		v.wait("window.done")
+		var took []float64
+		if err := json.Unmarshal([]byte(v.value("window.took")), &took); err != nil || len(took) == 0 {
+			b.Fatal(err, took)
+		}
+		slices.Sort(took)
+		b.ReportMetric(took[len(took)/2], name+"-p50-ms")
+		b.ReportMetric(took[len(took)-1], name+"-max-ms")
+	}
+	for b.Loop() {
+		for _, view := range []string{"diagram", "list"} {
+			v.click("#filters [data-id=" + view + "View]")
+			measure(view+"-key", `for (const text of ["xxq99", 'type:agent_* -type:ping "q1234', "from:C7 verdict:failed",
+				"session:sess_9999", ".agentId:deb", "latency:>100ms size:>1k", "-is:heartbeat clause:AS"]) await types(text);`)
+			measure(view+"-scroll", `const d = document.querySelector("#diagram"); d.scrollTop = 0;
+				await each(200, (i) => { d.scrollTop += i % 2 ? 700 : d.scrollHeight / 100; });`)
+		}
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkPageOpen reports how long the page needs to show a session of 4,575 records, and one of 100,000.
+func BenchmarkPageOpen(b *testing.B) {
+	for _, records := range []int{4575, 100_000} {
+		b.Run(fmt.Sprint(records), func(b *testing.B) {
+			at := pageFake(b, records, mixed).URL
+			shared(b)
+			for b.Loop() {
+				v := visit(b, at, "en-US")
+				v.wait(fmt.Sprintf("document.querySelector('#counts').textContent === '%d of %[1]d records'", records))
+			}
+		})
+	}
+}
