@@ -244,6 +244,7 @@ func typeOf(protocol string, body []byte) string {
 // consoleOptions are the options of the console: what it can open, and what it knows.
 func (o simulateOptions) consoleOptions() console.Options {
 	return console.Options{
+		Program: program + " " + suite.Version,
 		Hosts: serverNames(o.addr), AnyHost: o.token != "", Exposed: o.remote || o.token != "" && o.cert != "",
 		Open: func(ctx context.Context, t console.TestOptions) (*simulator.Session, error) {
 			opts, err := o.testOptions(t)

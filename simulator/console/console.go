@@ -29,8 +29,9 @@ var openAPI []byte
 
 // Bounds of a console.
 const (
-	MaxSessions = 64      // open and ended ones; DELETE makes room
-	MaxBody     = 8 << 20 // bytes of a request
+	MaxSessions = 64       // open and ended ones; DELETE makes room
+	MaxBody     = 8 << 20  // bytes of a request
+	MaxUpload   = 64 << 20 // bytes of one that begins a session, which may have a recording
 )
 
 // Options configure a console. Functions are called concurrently. Their errors are answered with status 400, or with
@@ -53,6 +54,8 @@ type Options struct {
 	// decoded.
 	TypeOf func(protocol string, body []byte) string
 
+	// Program is the name of the program and its version, for the files that it writes.
+	Program string
 	// Warn is PlayOptions.Warn of all plays.
 	Warn func(text string)
 

@@ -93,7 +93,9 @@ func (c *Console) openSession(ctx context.Context, q creation) (*session, error)
 	case kindPlay:
 		err = c.openPlay(s, q)
 	case kindReplay:
-		err = s.openReplay(q.uploadedRecords)
+		if err = s.openReplay(q.uploadedRecords); err == nil && s.protocol == "" {
+			s.protocol = c.recognizeProtocol(q.Protocol, s.records.After(0))
+		}
 	default:
 		err = newError(http.StatusBadRequest,
 			"kind: "+strconv.Quote(q.Kind)+" is not a kind of session (test, play or replay)")

@@ -147,8 +147,11 @@ func TestEmbedded(t *testing.T) {
 // TestBounds: the limits on the length of a request, its media type, and the number of sessions.
 func TestBounds(t *testing.T) {
 	c, _ := serve(t, newFake().offer)
-	c.wantRefusal(413, "POST", "/sessions", m{"kind": "replay", "recording": strings.Repeat("x", MaxBody)},
-		"the request is longer than 8 MiB")
+	c.wantRefusal(413, "POST", "/sessions", m{"kind": "replay", "recording": strings.Repeat("x", MaxUpload)},
+		"the request is longer than 64 MiB")
+	at := "/sessions/" + do[Session](c, 201, "POST", "/sessions", m{"kind": "play", "protocol": "p"}).ID
+	c.wantRefusal(413, "POST", at+"/raw", m{"text": strings.Repeat("x", MaxBody)}, "longer than 8 MiB")
+	do[string](c, 204, "DELETE", at, nil)
 	req, err := http.NewRequestWithContext(t.Context(), "POST", c.url+prefix+"/sessions", strings.NewReader(`kind=play`))
 	if err != nil {
 		t.Fatal(err)

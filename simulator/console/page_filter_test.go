@@ -22,7 +22,8 @@ func mixed(n int) string {
 		r["text"] = fmt.Sprintf(`{"type":"switch_agent","agentId":"debugger","sessionId":"sess_%d","requestId":"q%d"}`, n, n)
 	case 2:
 		r["type"], r["party"], r["at"] = "agent_switched", fmt.Sprintf("C%d", (n-1)%30+1), (n-1)*100+250
-		r["text"] = fmt.Sprintf(`{"type":"agent_switched","data":{"requestId":"q%d","note":%q}}`, n-1, strings.Repeat("x", n%500))
+		r["text"] = fmt.Sprintf(`{"type":"agent_switched","data":{"requestId":"q%d","note":%q}}`, n-1,
+			strings.Repeat("x", n%500))
 		if n%3 == 0 {
 			r["clauses"] = []string{"AS-042", "AS-043"}
 		}

@@ -233,6 +233,8 @@ func (s *session) matchesRecord(q wantedRecord, r *transcript.Record) bool {
 // uploadedRecords is the content that a replay shows: a recording, or a scenario of a run. It is never a path.
 type uploadedRecords struct {
 	Recording  string          `json:"recording"`  // JSON Lines
+	HAR        string          `json:"har"`        // a HAR file: what a page exchanged with one server
+	Origin     string          `json:"origin"`     // the server in HAR, if there are several
 	Results    *jsontext.Value `json:"results"`    // the results.json of a run
 	Scenario   string          `json:"scenario"`   // id of one of its scenarios; "": the first that failed
 	Transcript string          `json:"transcript"` // its transcript as text; "": only the excerpts in Results are used
@@ -251,12 +253,13 @@ func (s *session) openReplay(q uploadedRecords) error {
 	s.replay = &replay{steps: q.Steps}
 	var records []transcript.Record
 	switch {
-	case q.Recording != "" && (q.Results != nil || q.Transcript != ""):
-		return newError(http.StatusBadRequest, "give a recording, or results and a transcript, not both")
-	case q.Recording != "":
-		rec, err := recording.Read(strings.NewReader(q.Recording))
+	case count(q.Recording != "", q.HAR != "", q.Results != nil || q.Transcript != "") > 1:
+		return newError(http.StatusBadRequest,
+			"give a recording, a HAR file, or results and a transcript: one of them")
+	case q.Recording != "" || q.HAR != "":
+		rec, err := q.readRecording()
 		if err != nil {
-			return newError(http.StatusBadRequest, "recording: "+err.Error())
+			return err
 		}
 		s.replay.header, records = rec.Header, rec.Records
 		if !rec.Header.Began.IsZero() {
@@ -278,7 +281,8 @@ func (s *session) openReplay(q uploadedRecords) error {
 				"there are no records in it (upload the scenario's file of the results folder as transcript)")
 		}
 	default:
-		return newError(http.StatusBadRequest, "give a recording (JSON Lines), or results or a transcript of a run")
+		return newError(http.StatusBadRequest,
+			"give a recording (JSON Lines), a HAR file, or results or a transcript of a run")
 	}
 	s.protocol, s.records = s.replay.header.Protocol, fixedRecords(records)
 	s.keepFindings(s.replay.failures...)

@@ -143,7 +143,9 @@ func TestReplayMistakes(t *testing.T) {
 		want   string
 	}{
 		{"nothing", m{}, "give a recording"},
-		{"two things", m{"recording": "x", "transcript": "y"}, "not both"},
+		{"two things", m{"recording": "x", "transcript": "y"}, "one of them"},
+		{"no HAR", m{"har": "x"}, "har: "},
+		{"HAR without entries", m{"har": `{"log":{"version":"1.2"}}`}, "har: /log/entries: it is missing"},
 		{"no recording", m{"recording": "x"}, "recording: line 1: "},
 		{"a path", m{"recording": "/etc/passwd"}, "recording: line 1: "},
 		{"no records", m{"transcript": "/etc/passwd"}, "there are no records in it"},

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -32,6 +33,7 @@ type route struct {
 	method, path string
 	query        []string // members that its query may have
 	status       int      // of success; 0: 200
+	most         int64    // bytes of the body; 0: MaxBody
 	do           func(w http.ResponseWriter, r *http.Request) (body any, err error)
 }
 
@@ -45,7 +47,7 @@ func (c *Console) listRoutes() []route {
 		{method: "GET", path: "/scripts", query: []string{"protocol"}, do: c.answerScripts},
 		{method: "GET", path: "/schemas", query: []string{"protocol"}, do: c.answerSchemas},
 		{method: "GET", path: "/sessions", do: c.listSessions},
-		{method: "POST", path: "/sessions", status: http.StatusCreated, do: c.createSession},
+		{method: "POST", path: "/sessions", status: http.StatusCreated, most: MaxUpload, do: c.createSession},
 	}
 	for _, r := range []struct {
 		method, path string
@@ -55,7 +57,7 @@ func (c *Console) listRoutes() []route {
 		{"GET", "", (*session).showSession, nil},
 		{"GET", "/records", (*session).showRecords, []string{"after", "limit"}},
 		{"GET", "/events", (*session).streamEvents, []string{"after"}},
-		{"GET", "/recording", (*session).answerRecording, nil},
+		{"GET", "/recording", c.answerRecording, []string{"format"}},
 		{"POST", "/wait", (*session).awaitRecord, nil},
 		{"POST", "/raw", (*session).sendRaw, nil},
 		{"POST", "/hang", (*session).endConnection, nil},
@@ -93,7 +95,7 @@ func (c *Console) listRoutes() []route {
 
 // ServeHTTP implements http.Handler.
 func (o route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, MaxBody)
+	r.Body = http.MaxBytesReader(w, r.Body, cmp.Or(o.most, MaxBody))
 	var body any
 	err := o.checkQuery(r)
 	if err == nil {

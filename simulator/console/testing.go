@@ -14,7 +14,6 @@ import (
 	"parley/simulator/terminal"
 	"parley/steps"
 	"parley/transport/driver"
-	"parley/transport/recording"
 	"parley/transport/transcript"
 )
 
@@ -354,35 +353,4 @@ func (s *session) answerFeature(w http.ResponseWriter, r *http.Request) (any, er
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	_, _ = io.WriteString(w, s.redact(s.test.Scenario(oneLine(name))))
 	return nil, nil
-}
-
-// answerRecording answers with the records as JSON Lines.
-func (s *session) answerRecording(w http.ResponseWriter, _ *http.Request) (any, error) {
-	w.Header().Set("Content-Type", "application/jsonl")
-	w.Header().Set("Content-Disposition", `attachment; filename="session-`+s.id+`.jsonl"`)
-	if s.kind == kindTest {
-		_ = s.test.Record(w)
-		return nil, nil
-	}
-	shown := s.sessionView()
-	rec, err := recording.NewWriter(w, recording.Header{Protocol: s.protocol, Role: shown.Role, Driver: shown.Driver,
-		URL: shown.URL, Began: s.began}, nil)
-	if err != nil {
-		return nil, nil // the client has disconnected
-	}
-	for after := 0; ; {
-		some := s.records.Page(after, usualRecords)
-		if len(some) == 0 {
-			return nil, nil
-		}
-		for _, r := range some {
-			after, r.Label = r.N, s.redact(r.Label)
-			if r.Bytes != nil {
-				r.Bytes = []byte(s.redact(string(r.Bytes)))
-			}
-			if rec.Add(r) != nil {
-				return nil, nil
-			}
-		}
-	}
 }

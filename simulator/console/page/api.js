@@ -9,7 +9,7 @@ export async function call(method, path, body, signal) {
   }
   const res = await fetch(base + path, init);
   const text = await res.text();
-  const json = (res.headers.get("Content-Type") || "").startsWith("application/json");
+  const json = /^application\/json(;|$)/.test(res.headers.get("Content-Type") || "");
   const value = json && text ? JSON.parse(text) : text;
   if (!res.ok) {
     const err = new Error((value && value.error) || `HTTP ${res.status}`);

@@ -35,7 +35,7 @@ export class FilterBar {
       this.clear, this.beats,
       h("span", { class: "switch", role: "group", "aria-label": t("view") }, this.views), this.fold, this.follow, this.mistake);
     this.tell();
-    if (had) this.root.querySelector(`[data-id="${had}"]`)?.focus();
+    if (had) { this.root.querySelector(`[data-id="${had}"]`)?.focus(); list.close(); }
   }
 
   // tell shows what is switched on, and the mistake in the filter.

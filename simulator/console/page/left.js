@@ -24,7 +24,7 @@ export class Left {
     return h("section", {}, h("h2", {}, t("sessions")), h("ul", { class: "sessions" }, this.app.sessions.map((s) =>
       h("li", {}, h("button", { type: "button", "data-id": "s" + s.id, "aria-current": s.id === current?.id ? "true" : null,
         onclick: () => this.app.show(s.id) }, h("b", {}, nameOf(s)),
-      h("small", {}, `${t(s.kind)} · ${s.kind === "play" ? visible(s.as) : visible(s.role)} · ${t(s.state)}`))))),
+      h("small", {}, [t(s.kind), visible(s.kind === "play" ? s.as : s.role), t(s.state)].filter(Boolean).join(" · ")))))),
     button("newSession", () => this.app.newSession(), { class: "main wide", "data-id": "new" }));
   }
 
@@ -71,6 +71,7 @@ export class Left {
       s.kind === "test" && act("saveScenario", file(`session-${s.id}.feature`, "text/plain", "/scenario")),
       s.kind !== "replay" && act("saveScript", file(`session-${s.id}.yaml`, "application/yaml", "/script")),
       act("saveRecording", file(`session-${s.id}.jsonl`, "application/jsonl", "/recording")),
+      act("saveHAR", async () => save(`session-${s.id}.har`, "application/json", JSON.stringify(await get(path + "/recording?format=har"), null, 1))),
       test && (this.running ? button("stopSuite", () => this.running.abort(), { "data-id": "runSuite" }) :
         act("runSuite", () => this.run(s))),
       test && act("undo", async () => this.app.say(visible((await post(path + "/undo")).text))),

@@ -118,12 +118,17 @@ function playForm(protocols, go, given) {
 }
 
 function replayForm(protocols, go) {
-  const file = h("input", { type: "file", id: "new-file", multiple: true, accept: ".jsonl,.json,.txt", required: true });
-  return form([field(t("recordingFile"), file)], async () => {
-    const body = { kind: "replay" };
+  const origin = h("input", { type: "text", id: "new-origin", autocomplete: "off", spellcheck: "false", placeholder: "http://localhost:3000" });
+  const server = field(t("origin"), origin, h("small", { class: "note" }, t("originHint")));
+  server.hidden = true;
+  const file = h("input", { type: "file", id: "new-file", multiple: true, accept: ".jsonl,.har,.json,.txt", required: true,
+    onchange: () => { server.hidden = ![...file.files].some((f) => f.name.endsWith(".har")); } });
+  return form([field(t("recordingFile"), file), server], async () => {
+    const body = { kind: "replay", origin: server.hidden ? "" : origin.value.trim() };
     for (const f of file.files) {
       const text = await f.text();
       if (f.name.endsWith(".jsonl")) body.recording = text;
+      else if (f.name.endsWith(".har")) body.har = text;
       else if (f.name.endsWith(".json")) body.results = JSON.parse(text);
       else body.transcript = text;
     }

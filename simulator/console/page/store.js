@@ -138,7 +138,7 @@ export class Store {
   // peer is the name of the party on the other side of all connections.
   get peer() {
     const s = this.session;
-    if (s?.kind === "replay" && this.turned) return "server";
+    if (s?.kind === "replay" && (this.turned || !s.role && this.turned === false)) return "server"; // somebody connects to it
     return (s?.kind === "play" ? s.as : s?.role) || "target";
   }
 

@@ -42,5 +42,6 @@ export function suggests(input, id, label, find, take) {
       show([]);
     }
   });
+  list.close = () => show([]);
   return list;
 }
