@@ -38,8 +38,7 @@ func Page(root *cobra.Command, head string) string {
 	}
 	for _, c := range all {
 		fmt.Fprintf(&b, "\n## %s\n\n", c.CommandPath())
-		b.WriteString(briefMarkdown(describeFlags(c)) + "\n")
-		fmt.Fprintf(&b, "\n```text\n%s\n```\n", usageLines(c))
+		fmt.Fprintf(&b, "`%s`\n\n%s\n", strings.ReplaceAll(usageLines(c), "\n", "` or `"), briefMarkdown(describeFlags(c)))
 		b.WriteString(flagList(c, shared))
 		if example := newExamples(c); example != "" {
 			fmt.Fprintf(&b, "\n```text\n%s\n```\n", outdentLines(example))
@@ -48,20 +47,23 @@ func Page(root *cobra.Command, head string) string {
 	return b.String()
 }
 
-// sharedFlags returns the items of the flags that three or more commands have, with the same words.
+// sharedFlags returns the items of the flags that several commands have with the same words, and no others with
+// different ones.
 func sharedFlags(all []*cobra.Command) []string {
-	count := map[string]int{}
+	count, names := map[string]int{}, map[string]string{}
 	for _, c := range all {
 		for _, f := range Flags(c) {
 			count[flagItem(f)]++
+			names[flagItem(f)] = f.Name
 		}
 	}
-	maps.DeleteFunc(count, func(_ string, n int) bool { return n < 3 })
-	return slices.SortedFunc(maps.Keys(count), func(a, b string) int {
-		_, a, _ = strings.Cut(a, "--")
-		_, b, _ = strings.Cut(b, "--")
-		return strings.Compare(a, b)
-	})
+	maps.DeleteFunc(count, func(_ string, n int) bool { return n < 2 })
+	spellings := map[string]int{}
+	for item := range count {
+		spellings[names[item]]++
+	}
+	maps.DeleteFunc(count, func(item string, _ int) bool { return spellings[names[item]] > 1 })
+	return slices.SortedFunc(maps.Keys(count), func(a, b string) int { return strings.Compare(names[a], names[b]) })
 }
 
 // flagList returns the flags of a command: its own with what they do, those of several commands by name.
