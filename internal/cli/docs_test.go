@@ -235,3 +235,20 @@ func TestDocumentedCommands(t *testing.T) {
 		}
 	}
 }
+
+// TestGuidesAreShort: each guide is one page that somebody finishes; what else there is to know is in the references.
+func TestGuidesAreShort(t *testing.T) {
+	guides, err := filepath.Glob("../../docs/test-your-*.md")
+	if err != nil || len(guides) != 8 {
+		t.Fatalf("%q, %v", guides, err)
+	}
+	for _, file := range guides {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if words := len(strings.Fields(string(text))); words > 1500 {
+			t.Errorf("%s has %d words, and a guide has 1,500 at most: the rest belongs into its reference", file, words)
+		}
+	}
+}
