@@ -38,7 +38,7 @@ func Page(root *cobra.Command, head string) string {
 	}
 	for _, c := range all {
 		fmt.Fprintf(&b, "\n## %s\n\n", c.CommandPath())
-		fmt.Fprintf(&b, "`%s`\n\n%s\n", strings.ReplaceAll(usageLines(c), "\n", "` or `"), briefMarkdown(describeFlags(c)))
+		fmt.Fprintf(&b, "`%s`\n\n%s\n", usage.Replace(usageLines(c)), briefMarkdown(describeFlags(c)))
 		b.WriteString(flagList(c, shared))
 		if example := newExamples(c); example != "" {
 			fmt.Fprintf(&b, "\n```text\n%s\n```\n", outdentLines(example))
@@ -90,6 +90,9 @@ func flagItem(f *pflag.Flag) string {
 	name, about := Describe(f)
 	return fmt.Sprintf("- `%s`: %s\n", name, inlineMarkdown(about))
 }
+
+// usage makes one line of the lines of use.
+var usage = strings.NewReplacer(" [flags]", "", "\n", "` or `")
 
 // newExamples returns the lines of a command's examples that the command above it does not have.
 func newExamples(c *cobra.Command) string {

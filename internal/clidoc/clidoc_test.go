@@ -25,7 +25,7 @@ func tree() *cobra.Command {
 func TestPage(t *testing.T) {
 	page := Page(tree(), "# Tool\n")
 	for _, want := range []string{
-		"## tool one\n\n`tool one FILE [flags]`\n\nReads &lt;file>.\n.so it is\n\nExit 0 if it \\_is\\_.\n",
+		"## tool one\n\n`tool one FILE`\n\nReads &lt;file>.\n.so it is\n\nExit 0 if it \\_is\\_.\n",
 		"- `-o, --out DIR`: write DIR (default there)\n",
 		"- `--dry`: do nothing\n",
 		"```text\ntool one x \\\n  y\n```",

@@ -2,11 +2,10 @@ package protocols_test
 
 import (
 	"flag"
-	"maps"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -47,19 +46,35 @@ func TestStepReference(t *testing.T) {
 	}
 }
 
-// stepList lists the steps of a protocol in the order in which they are registered, with the keywords of the features.
+// noFeature heads the steps that no feature uses.
+const noFeature = "In live sessions, random sequences and cuts"
+
+// stepList lists the steps of a protocol by what the features use them for, in the order in which they are registered.
 func stepList(t *testing.T, p steps.Protocol) string {
 	t.Helper()
 	expressions := steps.Expressions(p)
 	used := keywordsOf(t, p, expressions)
 	var b strings.Builder
-	b.WriteString("\n```gherkin\n")
-	for _, expr := range expressions {
-		keywords := strings.Join(slices.Sorted(maps.Keys(used[expr])), "/")
-		b.WriteString(strings.TrimLeft(keywords+" "+spoken(expr), " ") + "\n")
+	for _, keyword := range []string{"Given", "When", "Then", noFeature} {
+		fmt.Fprintf(&b, "\n%s:\n\n```text\n", keyword)
+		for _, expr := range expressions {
+			if mainKeyword(used[expr]) == keyword {
+				b.WriteString(spoken(expr) + "\n")
+			}
+		}
+		b.WriteString("```\n")
 	}
-	b.WriteString("```\n\n")
-	return b.String()
+	return b.String() + "\n"
+}
+
+// mainKeyword returns the keyword under which a step is listed: what is judged in some scenario is so in all.
+func mainKeyword(used map[string]bool) string {
+	for _, keyword := range []string{"Then", "When", "Given"} {
+		if used[keyword] {
+			return keyword
+		}
+	}
+	return noFeature
 }
 
 // keywordsOf returns the keywords with which the features use each step.
