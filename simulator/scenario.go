@@ -26,8 +26,7 @@ func (s *Session) Scenario(name string) string {
 				tags = append(tags, "@"+j.Clause)
 			}
 		}
-		fmt.Fprintf(&body, "    %s %s\n", stepKeyword(all, i), d.Text)
-		writeArg(&body, d.Arg)
+		body.WriteString(StepLines(stepKeyword(all, i), d.Text, d.Arg))
 	}
 	slices.Sort(tags)
 	var b strings.Builder
@@ -59,6 +58,14 @@ func stepKeyword(all []DoneStep, i int) string {
 var inCell = strings.NewReplacer(`\`, `\\`, "|", `\|`, "\n", `\n`)
 
 // writeArg writes the argument below a step.
+// StepLines writes a step of a scenario, with what stands below it.
+func StepLines(keyword, text string, arg steps.StepArg) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "    %s %s\n", keyword, text)
+	writeArg(&b, arg)
+	return b.String()
+}
+
 func writeArg(b *strings.Builder, arg steps.StepArg) {
 	if arg.Text != nil {
 		fmt.Fprintf(b, "      \"\"\"\n")

@@ -255,7 +255,7 @@ func (s *Session) Send(ctx context.Context, party string, body []byte) (mark int
 	if mark > 0 {
 		from = mark - 1
 	}
-	text, arg := steps.RawStep(s.partyName(party), s.live.Redactor.Bytes(body), false)
+	text, arg := steps.RawStep(s.PartyName(party), s.live.Redactor.Bytes(body), false)
 	s.recordDone(DoneStep{Text: text, Arg: arg, Raw: true, From: from})
 	return mark, nil
 }
@@ -266,7 +266,7 @@ func (s *Session) Hang(ctx context.Context, party string, how driver.CloseMode) 
 	from := s.Transcript().Len()
 	err := s.live.Hang(ctx, party, how)
 	if err == nil {
-		s.recordDone(DoneStep{Text: steps.HangStep(s.partyName(party), how), Raw: true, From: from})
+		s.recordDone(DoneStep{Text: steps.HangStep(s.PartyName(party), how), Raw: true, From: from})
 	}
 	return err
 }
@@ -277,8 +277,8 @@ func (s *Session) recordDone(d DoneStep) {
 	s.done = append(s.done, d)
 }
 
-// partyName is what the steps so far call a party, such as "client A" for A.
-func (s *Session) partyName(party string) string {
+// PartyName is what the steps so far call a party, such as "client A" for A.
+func (s *Session) PartyName(party string) string {
 	with := regexp.MustCompile(`^\pL+ ` + regexp.QuoteMeta(party) + `\b`)
 	for _, d := range s.Steps() {
 		if name := with.FindString(d.Text); name != "" {

@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 )
 
@@ -69,4 +70,33 @@ func TestPageFilesSeveralServers(t *testing.T) {
 	v.types("#new-origin", "http://localhost:4000")
 	v.js("document.querySelector('dialog form').requestSubmit()")
 	v.wait("document.querySelectorAll('.row').length === 2")
+}
+
+// TestPageCopies: a message is copied as what sends it again; the copied step does so.
+func TestPageCopies(t *testing.T) {
+	base := pageServer(t).URL
+	at := openTest(t, base)
+	v := visit(t, base, "en-US")
+	v.types("#f-text", "type:switch_agent")
+	v.wait("document.querySelectorAll('.row').length === 1")
+	v.js("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
+	v.click(".row")
+	for form, begins := range map[string]string{"connect": "A> POST /message {", "curl": "curl -sS 'http://127.0.0.1:",
+		"step": "    When client A sends raw:\n"} {
+		v.click("[data-form=" + form + "]")
+		v.wait("window.copied?.startsWith(" + string(quoted(begins)) + ")")
+	}
+	v.axe("copies", "#right")
+	v.shot("copies")
+	v.click("[data-form=step]")
+	v.wait("window.copied.includes('sends raw')")
+	lines := strings.Split(strings.TrimSpace(v.value("window.copied")), "\n")
+	doc := strings.TrimSpace(strings.Join(lines[2:len(lines)-1], "\n"))
+	ask(t, "POST", at+"/steps", map[string]string{"text": strings.TrimPrefix(lines[0], "When "), "doc": doc})
+	v.wait("document.querySelectorAll('.row').length === 2")
+	v.types("#f-text", "type:agent_switched from:server")
+	v.wait("document.querySelectorAll('.row').length === 2")
+	v.click(".row")
+	v.wait("document.querySelector('#right h2').innerText.includes('agent_switched')")
+	v.wait("document.querySelector('.copies') !== null && document.querySelector('.copies').hidden")
 }

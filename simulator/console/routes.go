@@ -58,6 +58,7 @@ func (c *Console) listRoutes() []route {
 		{"GET", "/records", (*session).showRecords, []string{"after", "limit"}},
 		{"GET", "/events", (*session).streamEvents, []string{"after"}},
 		{"GET", "/recording", c.answerRecording, []string{"format"}},
+		{"GET", "/copies", (*session).showCopies, []string{"n"}},
 		{"POST", "/wait", (*session).awaitRecord, nil},
 		{"POST", "/raw", (*session).sendRaw, nil},
 		{"POST", "/hang", (*session).endConnection, nil},

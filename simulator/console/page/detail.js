@@ -1,5 +1,6 @@
 // The selected message: as a tree, as text, as bytes, with its clauses and its schema.
 import { get, once } from "./api.js";
+import { copies } from "./copies.js";
 import { button, h, tabs } from "./dom.js";
 import { bytesOf, hex, lines, visible } from "./safe.js";
 import { classOf, signOf } from "./store.js";
@@ -65,6 +66,7 @@ export class Detail {
     this.root.replaceChildren(h("h2", {}, `#${r.n} `, visible(r.type || r.label || r.kind)),
       h("dl", { class: "facts" }, facts.filter(([, v]) => v).map(([k, v]) => h("div", {}, h("dt", {}, k), h("dd", {}, visible(v))))),
       h("p", { class: "dim" }, visible(small.join(" · "))), list, panel);
+    this.root.append(copies(this.app, r));
     if (typeof r.text === "string" && r.text) {
       this.root.append(h("p", { class: "row-of-buttons" }, button("use", () => this.app.composer.use(r))));
     }
