@@ -2,19 +2,18 @@
 // stays at the right edge. Lanes that do not fit are scrolled; those of closed connections can be folded into one.
 import { h } from "./dom.js";
 import { narrow } from "./rows.js";
-import { visible } from "./safe.js";
+import { inOrder, visible } from "./safe.js";
 import { t } from "./words.js";
 
 const edge = 24; // pixels from the first and the last lane to their neighbours
 const nameWidth = 116; // pixels at most, of the name of a lane
 const comfort = 88; // pixels between lanes that have their whole names
-const least = 28; // pixels between lanes; if there is less room they are scrolled
+const named = 30; // pixels between lanes that have a short name; if they are closer not all have one
+const least = 12; // pixels between lanes; if there is less room they are scrolled
 const bare = 44; // pixels between lanes below which names have no frame
 const shortest = 44; // pixels of an arrow
 const labelWidth = 320; // pixels that a label has, also where its arrow is shorter
 const mostLanes = 200;
-
-const inOrder = new Intl.Collator("en", { numeric: true }).compare;
 
 export class Diagram {
   constructor(rows) {
@@ -70,7 +69,10 @@ export class Diagram {
     for (const el of this.heads) { el.style.width = width + "px"; el.style.transform = `translateX(${left}px)`; }
     this.head.hidden = this.grid.hidden = !s || !this.store.items.length;
     const seen = lanes.map((lane, i) => [lane, this.x(i)]).filter(([, x]) => this.inView(x));
-    this.head.replaceChildren(...seen.map(([lane, x]) => this.laneHead(lane, x)), this.peerHead());
+    const step = Math.ceil(named / this.gap);
+    const hasName = (lane, x) => lane.many || step === 1 || lanes.indexOf(lane) % step === 0 && x < this.peerAt - nameWidth / 2;
+    this.head.replaceChildren(...seen.filter(([lane, x]) => hasName(lane, x))
+      .map(([lane, x]) => this.laneHead(lane, x, step)), this.peerHead());
     this.grid.replaceChildren(...[...seen.map(([, x]) => x), this.peerAt].map((x) => {
       const el = h("i");
       el.style.height = this.rows.room + "px";
@@ -81,13 +83,13 @@ export class Diagram {
     return whole;
   }
 
-  laneHead(lane, x) {
+  laneHead(lane, x, step) {
     const tight = this.gap < comfort && !lane.many;
     const name = tight ? lane.name.split(" ").at(-1) : lane.name;
     const title = lane.many ? lane.parties.slice(0, 60).map(visible).join(", ") : lane.name;
     const el = h("span", { class: `lane${tight ? " tight" : ""}${this.gap < bare ? " bare" : ""}${lane.many ? " many" : ""}`, title }, h("span", {}, name));
     if (lane.many) el.addEventListener("click", () => this.fold(!this.folded));
-    this.place(el, x, Math.min(lane.many ? nameWidth : this.gap, nameWidth));
+    this.place(el, x, Math.min(lane.many ? nameWidth : this.gap * step, nameWidth));
     return el;
   }
 

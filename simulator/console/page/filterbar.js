@@ -25,14 +25,14 @@ export class FilterBar {
       value: this.text, "aria-describedby": "f-mistake", oninput: () => this.apply(this.input.value) });
     const list = suggests(this.input, "f-suggest", t("suggestions"), () => this.suggestions(), (one) => this.take(one));
     this.mistake = h("p", { id: "f-mistake", class: "mistake", role: "status" });
-    this.clear = button("clear", () => { this.put(""); this.input.focus(); }, { "data-id": "clear" });
+    this.clear = h("button", { type: "button", class: "clear", "data-id": "clear", "aria-label": t("clear"), title: t("clear"),
+      onclick: () => { this.put(""); this.input.focus(); } }, "✕");
     const toggle = (key, on, act, more = {}) => button(key, act, { "aria-pressed": on, "data-id": key, ...more });
     this.beats = toggle("hideHeartbeats", false, () => this.put(switchHeartbeats(this.text)));
     this.views = ["diagram", "list"].map((name) => toggle(name === "list" ? "listView" : "diagramView", false, () => app.view(name)));
     this.fold = toggle("foldClosed", false, () => app.diagram.fold(!app.diagram.folded), { hidden: true });
     this.follow = toggle("follow", app.rows.follow, () => app.rows.toEnd(), { class: "follow" });
-    this.root.replaceChildren(h("div", { class: "filterfield" }, this.input, list),
-      this.clear, this.beats,
+    this.root.replaceChildren(h("div", { class: "filterfield" }, this.input, this.clear, list), this.beats,
       h("span", { class: "switch", role: "group", "aria-label": t("view") }, this.views), this.fold, this.follow, this.mistake);
     this.tell();
     if (had) { this.root.querySelector(`[data-id="${had}"]`)?.focus(); list.close(); }

@@ -1,7 +1,7 @@
 // The left pane: sessions, parties, what was judged, and what can be done with the session.
 import { call, get, post } from "./api.js";
 import { button, h, save } from "./dom.js";
-import { visible } from "./safe.js";
+import { inOrder, visible } from "./safe.js";
 import { classOf, signOf } from "./store.js";
 import { t } from "./words.js";
 
@@ -31,7 +31,7 @@ export class Left {
   parties(s) {
     const known = new Map(s.connections.map((c) => [c.party, c.state]));
     for (const p of s.parties) if (!known.has(p)) known.set(p, "open");
-    const rows = [...known].slice(0, mostParties).map(([p, state]) => h("li", { class: state },
+    const rows = [...known].sort(([a, x], [b, y]) => (x === "closed") - (y === "closed") || inOrder(a, b)).slice(0, mostParties).map(([p, state]) => h("li", { class: state },
       h("span", { class: "dot", "aria-hidden": "true" }), h("span", { class: "name" }, visible(p)), h("small", {}, t(state)),
       ...(state === "open" && s.kind !== "replay" && s.state === "open" ? [this.hang(s, p, "close"), this.hang(s, p, "cut")] : [])));
     return h("section", {}, h("h2", {}, t("parties")), s.url && h("p", { class: "url" }, h("code", {}, visible(s.url)),

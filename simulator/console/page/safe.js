@@ -12,6 +12,9 @@ export const visible = (text) => String(text ?? "").replace(unseen, escape);
 // lines shows a text with its line ends.
 export const lines = (text) => String(text ?? "").replace(unseen, (c) => (c === "\n" ? c : escape(c)));
 
+// inOrder compares names, C2 before C10.
+export const inOrder = new Intl.Collator("en", { numeric: true }).compare;
+
 // bytesOf returns the bytes of a record.
 export function bytesOf(r) {
   if (typeof r.text === "string") return new TextEncoder().encode(r.text);
