@@ -55,6 +55,8 @@ func loadCommandOf(o *loadOptions, s *streams) *cobra.Command {
 session, comes in order and once, and that nothing is lost, beside all that parley proxy judges. TARGET is what
 --target names; without one it is the bundled server of --protocol, started as a process of its own.
 
+Details:
+
 --sessions connections are opened and held. Then acts arrive, --rate per second over all sessions, for --duration:
 switches, chats, interrupts, tool calls, reconnects. Their times are fixed in advance. An act that is due while its
 session is busy waits, and its latency counts from the time at which it was due.

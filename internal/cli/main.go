@@ -14,7 +14,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
@@ -196,26 +195,6 @@ func completeRoot(root *cobra.Command, s *streams) *cobra.Command {
 	return root
 }
 
-func helpCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "help [command]",
-		Short: "Show the help of a command",
-		RunE: func(c *cobra.Command, args []string) error {
-			found, rest, err := c.Root().Find(args)
-			if err != nil {
-				return err
-			}
-			if found == c.Root() {
-				if err := knownCommand(found, rest); err != nil {
-					return err
-				}
-			}
-			found.InitDefaultHelpFlag()
-			return found.Help()
-		},
-	}
-}
-
 // knownCommand rejects unknown subcommands of c.
 func knownCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
@@ -308,62 +287,6 @@ func buildCommit() string {
 		return ""
 	}
 	return " (" + commit + dirty + ")"
-}
-
-// helpColumns is the width of help texts, and flagColumns that of the table of flags.
-const (
-	helpColumns = 80
-	flagColumns = 100
-)
-
-// flagUsages is what cobra's template calls for the table of flags.
-var flagUsages = regexp.MustCompile(`\bFlagUsages\b`)
-
-// wrapHelp wraps the help texts of a command and its subcommands, and puts this program's name into them.
-func wrapHelp(root *cobra.Command) {
-	wide := fmt.Sprintf("FlagUsagesWrapped %d", flagColumns)
-	root.SetUsageTemplate(flagUsages.ReplaceAllString(root.UsageTemplate(), wide)) // subcommands inherit it
-	tidyTexts(root)
-}
-
-func tidyTexts(c *cobra.Command) {
-	c.Long, c.Example = wrapParagraphs(nameProgram(c.Long), helpColumns), nameProgram(c.Example)
-	for _, sub := range c.Commands() {
-		tidyTexts(sub)
-	}
-}
-
-// wrapParagraphs wraps each paragraph of a text at the given width, between words. A paragraph that begins with a space
-// stays as it is.
-func wrapParagraphs(text string, columns int) string {
-	paragraphs := strings.Split(text, "\n\n")
-	for i, p := range paragraphs {
-		if !strings.HasPrefix(p, " ") {
-			paragraphs[i] = wrapParagraph(p, columns)
-		}
-	}
-	return strings.Join(paragraphs, "\n\n")
-}
-
-// wrapParagraph wraps one paragraph.
-func wrapParagraph(text string, columns int) string {
-	var out strings.Builder
-	at := 0
-	for _, word := range strings.Fields(text) {
-		length := len([]rune(word))
-		switch {
-		case at == 0:
-		case at+1+length > columns:
-			out.WriteByte('\n')
-			at = 0
-		default:
-			out.WriteByte(' ')
-			at++
-		}
-		out.WriteString(word)
-		at += length
-	}
-	return out.String()
 }
 
 // manCommand is hidden: it is for those who package the program.

@@ -46,6 +46,8 @@ to the address on the first line of stdout; its requests, event streams and WebS
 TARGET, a URL or a profile that has one. With a command after -- the proxy starts it and stands between it and its own
 stdin and stdout, line by line.
 
+Details:
+
 It judges every clause that observed traffic can decide, of both sides where the protocol has clauses of both,
 and says before it starts which these are. A clause passes only if the traffic showed that it is kept. Clauses
 that need an act of the harness are not tested. Such results never certify.

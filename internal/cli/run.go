@@ -25,19 +25,22 @@ func runCommand(s *streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run [TARGET] [ID…]",
 		Short: "Judge a target: the bundled ones, or yours",
-		Long: `Judge a target by the suite: TARGET is what --target names. Without one, parley run judges the bundled targets,
-one per protocol and up to two at once; --protocol chooses among them. A profile names the protocol of its target; a
-URL is judged by the protocol that its server speaks, unless --protocol or an ID names one. An ID is that of a clause or
-a scenario, and only these are run, as with --tags.
+		Long: `Judge a target by the suite: a URL, a profile, or the folder of a page; without one, the bundled targets. The
+protocol is that of the profile, or the one that the server at the URL speaks. An ID is that of a clause or a scenario:
+only these are run. The report is printed and written to --out: results.json (always), junit.xml, report.html, and a
+transcript per scenario.
+
+Details:
+
+Without a target the bundled ones are judged, one per protocol and up to two at once; --protocol chooses among them.
 
 ` + aboutKinds() + `
 --role chooses the roles in which bundled targets are judged, each in a run of its own; all means every role.
 Your own target is judged in the role that its profile or --role names. Protocols without roles are not
 affected.
 
-All runs of one command share one report, one verdict (the worst) and one exit code. The report is printed and
-written to --out: results.json (always), junit.xml, report.html, and a transcript per scenario. --format json
-alone prints only the JSON. Progress goes to stderr.
+All runs of one command share one report, one verdict (the worst) and one exit code. --format json alone prints
+only the JSON. Progress goes to stderr.
 
 A server that sends nothing of the protocol is not judged: one line says what was found instead (it asks for
 credentials, speaks another protocol, or is silent) and what to do, and the exit code is 3.
