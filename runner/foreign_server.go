@@ -1,9 +1,13 @@
 package runner
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
 	"mime"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -213,6 +217,10 @@ func explainAnswer(ctx context.Context, ps *steps.Protocols, protocol steps.Prot
 		return fmt.Sprintf("the TLS handshake with %s failed: %s (check its certificate and its TLS versions)", at,
 			lastPart(s.fault))
 	case s.status == 0 && s.saysAny("within the limit", "deadline exceeded", "Client.Timeout", "timed out"):
+		if neverShakesHands(ctx, p, base) {
+			return fmt.Sprintf("%s accepts connections but does not answer the TLS handshake (give an http URL if it speaks "+
+				"no TLS; is it the right port?)", at)
+		}
 		return fmt.Sprintf("%s accepts connections but sends nothing: %s got no answer (is it the right port? is it still "+
 			"starting?)", at, s.asked)
 	case s.status == 0 && s.saysAny(unasked):
@@ -233,6 +241,31 @@ func explainAnswer(ctx context.Context, ps *steps.Protocols, protocol steps.Prot
 	return fmt.Sprintf("%s; no other protocol was recognised at its usual places either (name the place by %s in "+
 		"a profile%s)", text,
 		protocol.(steps.Recognisable).PlaceKey(over), socketToo(over, base, protocol))
+}
+
+// neverShakesHands reports whether the server at an https URL accepts a connection and leaves its TLS handshake
+// without an answer.
+func neverShakesHands(ctx context.Context, p *target.Profile, base string) bool {
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme != "https" && u.Scheme != "wss" {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	port := cmp.Or(u.Port(), "443")
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	conf := p.TLSConfig()
+	if conf == nil {
+		conf = &tls.Config{}
+	}
+	conf = conf.Clone()
+	conf.ServerName = cmp.Or(conf.ServerName, u.Hostname())
+	err = tls.Client(conn, conf).HandshakeContext(ctx)
+	return errors.Is(err, context.DeadlineExceeded)
 }
 
 // socketToo explains how to name a WebSocket endpoint without a profile.

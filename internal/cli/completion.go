@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"parley/simulator/counterpart"
+	"parley/simulator/load"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -22,9 +25,14 @@ func addCompletion(c *cobra.Command) {
 		"to":     func(chosen) []string { return slices.Sorted(maps.Keys(recordingWriters)) },
 		"lang":   func(chosen) []string { return []string{"en", "zh"} },
 		"only":   mutantsOf, "mutant": mutantsOf,
+		"as":    allParties,
+		"mind":  func(chosen) []string { return asTexts(counterpart.Minds()) },
+		"shape": func(chosen) []string { return asTexts(load.Shapes) },
 	}
 	c.Flags().VisitAll(func(f *pflag.Flag) {
-		if of := words[f.Name]; of != nil {
+		if f.Name == "script" { // a ready one, or a file
+			_ = c.RegisterFlagCompletionFunc(f.Name, orFile(scriptsOf))
+		} else if of := words[f.Name]; of != nil {
 			_ = c.RegisterFlagCompletionFunc(f.Name, inList(of)) // fails only if it is registered already
 		}
 	})
@@ -52,6 +60,13 @@ func inList(of func(chosen) []string) cobra.CompletionFunc {
 	}
 }
 
+// orFile completes a word where the name of a file may stand too.
+func orFile(of func(chosen) []string) cobra.CompletionFunc {
+	return func(c *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		return wordsBeginning(of(protocolsGiven(c)), begun), cobra.ShellCompDirectiveDefault
+	}
+}
+
 // protocolsGiven returns the protocols that the flags of a command name; all if they name none.
 func protocolsGiven(c *cobra.Command) chosen {
 	var names []string
@@ -63,6 +78,14 @@ func protocolsGiven(c *cobra.Command) chosen {
 		names = suite.Names()
 	}
 	return names
+}
+
+// asTexts returns words of a type of their own.
+func asTexts[T ~string](all []T) (out []string) {
+	for _, one := range all {
+		out = append(out, string(one))
+	}
+	return out
 }
 
 // chosen are names of protocols.
@@ -83,6 +106,24 @@ func driversOf(protocols chosen) []string {
 		all = append(all, kind.Drivers...)
 	}
 	return append(withoutDuplicates(all), "all")
+}
+
+func allParties(protocols chosen) []string {
+	var all []string
+	for _, p := range protocols {
+		all = append(all, partiesOf(p)...)
+	}
+	return withoutDuplicates(all)
+}
+
+func scriptsOf(protocols chosen) []string {
+	var all []string
+	for _, p := range protocols {
+		for _, as := range partiesOf(p) {
+			all = append(all, scriptsFor(p, as)...)
+		}
+	}
+	return withoutDuplicates(all)
 }
 
 func mutantsOf(protocols chosen) []string {

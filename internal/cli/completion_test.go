@@ -23,6 +23,10 @@ func TestCompletion(t *testing.T) {
 		{"run --role ho", []string{"host"}, []string{"relay"}},
 		{"run --format console,ju", []string{"console,junit"}, nil},
 		{"run --baseline ", []string{":0"}, nil}, // files
+		{"simulate --protocol agent-select --as ", []string{"server", "client", ":4"}, []string{"relay"}},
+		{"simulate --mind a", []string{"auto", "ask"}, []string{"script"}},
+		{"simulate --protocol external-agent --script ", []string{"refuse", ":0"}, nil},
+		{"load --shape s", []string{"step", "soak"}, []string{"ramp"}},
 		{"serve ", []string{"agent-select", "session-chat"}, nil},
 	} {
 		t.Run(tt.line, func(t *testing.T) {

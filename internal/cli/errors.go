@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -164,7 +165,11 @@ func flagError(c *cobra.Command, err error) error {
 	}
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
-		if want := flagValues[invalid.GetFlag().Value.Type()]; want != "" {
+		want := flagValues[invalid.GetFlag().Value.Type()]
+		if _, err := strconv.ParseFloat(invalid.GetValue(), 64); err == nil && want == flagValues["duration"] {
+			return usagef("--%s: %s has no unit (write it like %[2]ss or %[2]sm)", invalid.GetFlag().Name, invalid.GetValue())
+		}
+		if want != "" {
 			return usagef("--%s: %q is not %s (see %s --help)", invalid.GetFlag().Name, invalid.GetValue(), want,
 				c.CommandPath())
 		}

@@ -94,7 +94,10 @@ func findClause(books []*book, id string) []entry {
 // unknownID is the mistake to name a clause, or what else there is, that does not exist. Besides the clauses, others
 // are known.
 func unknownID(what, typed, id string, others []string) error {
-	known := others
+	known, all := slices.Clone(others), "parley list shows all"
+	if len(others) > 0 {
+		all = "parley list shows all clauses and scenarios, parley mutants --list all mutants"
+	}
 	for _, p := range suite.All {
 		ledger, err := steps.LedgerOf(p)
 		if err != nil {
@@ -104,11 +107,15 @@ func unknownID(what, typed, id string, others []string) error {
 			known = append(known, r.ID)
 		}
 	}
-	if near := words.Near(id, known, 3); len(near) > 0 {
-		return usagef("unknown %s %q (nearest: %s; parley list shows all)", what, typed,
-			strings.Join(withoutDuplicates(near), ", "))
+	near := words.Near(id, known, 3)
+	if len(near) == 0 { // it may be a part of a longer name
+		near = slices.DeleteFunc(slices.Clone(known), func(k string) bool { return !strings.Contains(k, id) })
+		near = near[:min(len(near), 3)]
 	}
-	return usagef("unknown %s %q (parley list shows all)", what, typed)
+	if len(near) > 0 {
+		return usagef("unknown %s %q (nearest: %s; %s)", what, typed, strings.Join(withoutDuplicates(near), ", "), all)
+	}
+	return usagef("unknown %s %q (%s)", what, typed, all)
 }
 
 // pagesOf returns the pages about a clause: one for each ledger in which it is tested, or one if it is tested in
@@ -258,74 +265,6 @@ func aloneCommand(b *book, r verdict.Row) string {
 		return command + "   (no scenario is about it: the monitor judges every transcript)"
 	}
 	return command + " --tags @" + r.ID
-}
-
-// mutantPages renders everything about the mutants of a name: nearly always one.
-func mutantPages(name string) ([]string, error) {
-	var pages []string
-	for _, protocol := range suite.Names() {
-		for _, role := range suite.Roles(protocol) {
-			for _, m := range bundle.Mutants(suite.Kinds(), protocol, role) {
-				if m.ID != name {
-					continue
-				}
-				b, err := openBook(protocol)
-				if err != nil {
-					return nil, err
-				}
-				pages = append(pages, aboutMutant(b, m, role))
-			}
-		}
-	}
-	return pages, nil
-}
-
-// mutantNames lists the names of all mutants.
-func mutantNames() (names []string) {
-	for _, protocol := range suite.Names() {
-		for _, role := range suite.Roles(protocol) {
-			for _, m := range bundle.Mutants(suite.Kinds(), protocol, role) {
-				names = append(names, m.ID)
-			}
-		}
-	}
-	return names
-}
-
-func aboutMutant(b *book, m runner.Mutant, role string) string {
-	var out strings.Builder
-	protocol := b.ledger.Protocol
-	fmt.Fprintf(&out, "%s  a mutant: the bundled %s with one fault\n", m.ID, titleWithRole(protocol, role))
-	list := func(name string, lines []string) {
-		for _, l := range lines {
-			fmt.Fprintf(&out, "  %-9s  %s\n", name, l)
-			name = ""
-		}
-	}
-	list("why", []string{m.Why})
-	var breaks, found []string
-	for _, id := range m.Clauses {
-		if row, ok := b.ledger.Row(id); ok {
-			breaks = append(breaks, fmt.Sprintf("%s  %s  %s", row.ID, row.Level, row.Text))
-		}
-		for _, p := range b.scenariosOf(id) {
-			if b.appliesTo(p, role) {
-				found = append(found, fmt.Sprintf("%s  %s  %s", p.ID, p.Name, p.Location))
-			}
-		}
-		for _, monitor := range b.monitorsOf(id) {
-			if monitor.For(role) {
-				found = append(found, "monitor "+monitor.Name+": "+monitor.Text)
-			}
-		}
-	}
-	list("breaks", breaks)
-	list("found by", withoutDuplicates(found))
-	if slices.Contains(partiesOf(protocol), role) {
-		list("serve", []string{fmt.Sprintf("%s simulate --protocol %s --as %s --mutant %s", program, protocol, role, m.ID)})
-	}
-	list("alone", []string{fmt.Sprintf("%s mutants --protocol %s --role %s --only %s", program, protocol, role, m.ID)})
-	return out.String()
 }
 
 // stepFunctions returns a function that returns the Go function of a step of a protocol; "" if it is unknown.

@@ -34,6 +34,7 @@ var flagMeanings = map[string][]string{
 	"listen":         {"listen", "for clients", "play the server"},
 	"matrix":         {"matrix"},
 	"no-color":       {"NO_COLOR"},
+	"open":           {"in the browser"},
 	"out":            {"DIR", "FOLDER"},
 	"otlp-endpoint":  {"OTLP endpoint"},
 	"output":         {"FILE"},

@@ -55,8 +55,10 @@ func groupCommands(root *cobra.Command) {
 			}
 		}
 	}
-	root.SetHelpCommandGroupID(commandGroups[len(commandGroups)-1].title)
-	root.SetCompletionCommandGroupID(commandGroups[len(commandGroups)-1].title)
+	if last := commandGroups[len(commandGroups)-1].title; root.ContainsGroup(last) {
+		root.SetHelpCommandGroupID(last)
+		root.SetCompletionCommandGroupID(last)
+	}
 }
 
 // flagGroup is a group in which --help lists flags, those that are used most first.
@@ -73,7 +75,8 @@ var flagGroups = []flagGroup{
 	{"Which scenarios", []string{"tags", "features", "explore", "seed", "cut-points", "differential", "shard",
 		"concurrency", "fail-fast", "watch", "deadline"}},
 	{"Faults", []string{"mutant", "faults"}},
-	{"The load", []string{"sessions", "rate", "shape", "duration", "open-rate", "timeout", "errors", "p50", "p99", "p999"}},
+	{"The load", []string{"sessions", "rate", "shape", "duration", "open-rate", "timeout", "errors", "p50", "p99",
+		"p999"}},
 	{"The verdict", []string{"strict", "allow-incomplete", "baseline", "write-baseline", "suite"}},
 	{"Reports", []string{"out", "format", "verbose", "quiet", "lang", "no-color", "record", "for", "otlp-endpoint"}},
 	{"The connections to the target", []string{"header", "insecure", "ca", "client-cert", "client-key"}},

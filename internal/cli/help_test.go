@@ -28,7 +28,7 @@ func TestHelpInGroups(t *testing.T) {
 		switch {
 		case many < manyFlags && !strings.HasPrefix(text, "\nFlags:\n"):
 			t.Errorf("parley %s has %d flags, and lists them in groups", c.Name(), many)
-		case many >= manyFlags && (!found || strings.Count(others, "--") != 1 || !strings.Contains(others, "--help")):
+		case many >= manyFlags && (found || strings.HasPrefix(text, "\nFlags:\n")):
 			t.Errorf("parley %s lists flags in no group:\n%s", c.Name(), others)
 		}
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {

@@ -59,7 +59,7 @@ func initCommand(s *streams) *cobra.Command {
 	}
 	c.Flags().StringVar(&o.protocol, "protocol", "", protocols)
 	c.Flags().StringVar(&o.role, "role", "", "`ROLE` of the target if it is an agent; that of a server is detected")
-	c.Flags().StringVarP(&o.out, "output", "o", "target.yaml", "`FILE` to write")
+	c.Flags().StringVarP(&o.out, "output", "o", usualProfile, "`FILE` to write")
 	o.link.declareFlags(c.Flags())
 	c.Flags().BoolVar(&o.force, "force", false, "overwrite the file")
 	c.Flags().BoolVar(&o.schema, "schema", false, "print the JSON Schema of profiles, for editors, and probe nothing")

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -161,20 +162,30 @@ func TestInitOfASlowServer(t *testing.T) {
 	}
 }
 
-// TestInitOfASilentPort: a port that accepts connections and says nothing costs about 7 seconds.
-func TestInitOfASilentPort(t *testing.T) {
+// TestSilentPort: a port that accepts connections and says nothing costs seconds, and gets one line that says so, also
+// where it leaves a TLS handshake without an answer.
+func TestSilentPort(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	began := time.Now()
-	code, said, profile := initAt(t, "http://"+l.Addr().String())
-	if code != 3 || profile != "" || !strings.Contains(said, "accepts connections but sends nothing") ||
-		strings.Count(said, "\n") != 1 {
-		t.Errorf("exit code %d, wrote %q\n%s", code, profile, said)
-	}
-	if took := time.Since(began); took > 18*time.Second {
-		t.Errorf("it took %v", took)
+	const nothing, noTLS = "accepts connections but sends nothing", "does not answer the TLS handshake"
+	var all sync.WaitGroup
+	defer all.Wait()
+	for _, one := range []struct{ command, scheme, says string }{
+		{"init", "http", nothing}, {"init", "https", noTLS}, {"load --protocol agent-select --sessions 1", "https", noTLS},
+	} {
+		all.Go(func() {
+			args := append(strings.Fields(one.command), one.scheme+"://"+l.Addr().String())
+			if args[0] == "load" {
+				args = append(args, "--out", t.TempDir())
+			}
+			out, said, code := invoke(t, args...)
+			if code != 3 || out != "" || strings.Count(said, "\n") != 1 || !strings.Contains(said, one.says) {
+				t.Errorf("%s at %s: exit code %d\n%s\n%s", one.command, one.scheme, code, out, said)
+			}
+		})
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"parley/features/verdict"
 	"parley/internal/input"
+	"parley/runner"
 	"parley/simulator/load"
 	"parley/steps"
 	"parley/target"
@@ -104,7 +105,7 @@ func (o *loadOptions) declareFlags(f *pflag.FlagSet) {
 	f.DurationVar(&o.p999, "p999", 0, "fail if 0.1 % of the acts take longer than `TIME`")
 	f.StringVar(&o.errors, "errors", "0", "fail if more than `N` acts fail, or N% of them")
 	f.BoolVar(&o.strict, "strict", false, "count a broken SHOULD as a failure")
-	f.StringVar(&o.out, "out", "parley-results", "`DIR` for the results; created if missing")
+	f.StringVar(&o.out, "out", "parley-results/load", "`DIR` for the results; created if missing")
 	f.StringVar(&o.format, "format", defaultFormats, "reports to write, a comma-separated `LIST` of "+formatNames())
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "print a line every second, and every failure in full")
 	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")
@@ -154,6 +155,11 @@ func (o loadOptions) runLoad(ctx context.Context, s *streams) error {
 	live.clearLine()
 	var unreachable *steps.UnreachableError
 	if errors.As(err, &unreachable) {
+		if lo.Profile.URL != "" { // what answers there, if it is something else
+			if foreign := runner.Recognise(ctx, suite, lo.Profile, lo.Profile.URL); foreign != nil {
+				return foreign
+			}
+		}
 		return &target.StartError{Command: []string{lo.Profile.Name}, Reason: "cannot be reached", Err: unreachable.Err}
 	}
 	if err != nil {

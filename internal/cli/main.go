@@ -138,6 +138,9 @@ func newSubcommands(s *streams) []*cobra.Command {
 		diffCommand(s),
 		baselineCommand(s),
 	}
+	if demoTarget() != nil {
+		all = append(all, demoCommand(s))
+	}
 	all = append(all, keygenCommand(s), certifyCommand(s), verifyCommand(s), siteCommand(s))
 	if judge := logJudge(); judge != nil {
 		all = append(all, checkLogCommand(judge, s))

@@ -39,7 +39,7 @@ func (o *proxyOptions) declareFlags(c *cobra.Command) {
 	f.BoolVar(&o.remote, "allow-remote", false, "let other machines in without --token or TLS")
 	o.link.declareFlags(f)
 	f.BoolVar(&o.strict, "strict", false, "count a broken SHOULD as a failure")
-	f.StringVar(&o.out, "out", "parley-results", "`DIR` for the results; created if missing")
+	f.StringVar(&o.out, "out", "parley-results/proxy", "`DIR` for the results; created if missing")
 	f.StringVar(&o.format, "format", defaultFormats, "reports to write, a comma-separated `LIST` of "+formatNames())
 	f.StringVar(&o.recording, "record", "", "record the traffic in `FILE`, message by message")
 	o.spans.declareFlags(f)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -70,6 +71,9 @@ An interrupt (Ctrl-C) ends the run and writes the findings so far; a second one 
 				return err
 			}
 			o.exploring = c.Flags().Changed("explore")
+			if o.target == "" && !o.differential && !o.quiet {
+				tellProfileHere(s)
+			}
 			if o.differential {
 				return compareTargets(c.Context(), o, args, s)
 			}
@@ -78,6 +82,17 @@ An interrupt (Ctrl-C) ends the run and writes the findings so far; a second one 
 	}
 	o.declareFlags(c.Flags())
 	return c
+}
+
+// usualProfile is the file that parley init writes.
+const usualProfile = "target.yaml"
+
+// tellProfileHere says that the bundled targets are judged though a profile lies in the folder.
+func tellProfileHere(s *streams) {
+	if info, err := os.Stat(usualProfile); err == nil && info.Mode().IsRegular() {
+		fmt.Fprintf(s.Err, nameProgram("the bundled targets are judged, not %s here (parley run %[1]s judges that)\n"),
+			usualProfile)
+	}
 }
 
 // aboutKinds describes the targets of each protocol, in a paragraph each.

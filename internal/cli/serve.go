@@ -65,8 +65,7 @@ func serveCommand(s *streams) *cobra.Command {
 			if len(args) == 0 {
 				return nil
 			}
-			mend := suggestWord(args[0], bundle.Protocols(), "see parley serve --help")
-			return usagef("serve: unknown protocol %q%s", args[0], mend)
+			return unknownProtocol("serve", args[0], bundle.Protocols())
 		},
 	}
 	run := known.addFlags(c)

@@ -133,8 +133,8 @@ func bundledParty(target *launch.Target, c *counterpart.Options) (client bool, e
 	i := slices.IndexFunc(all, func(p launch.Party) bool { return p.As == c.As })
 	if i < 0 {
 		if known := partiesOf(target.Protocol); !slices.Contains(known, c.As) {
-			return false, errors.New("no " + c.As + " of " + target.Protocol + " can be played (" +
-				words.Suggest(c.As, known, "there are: "+strings.Join(known, ", ")) + ")")
+			return false, fmt.Errorf("%s has no party %q to play (%s)", target.Protocol, c.As,
+				words.Suggest(c.As, known, "there are: "+strings.Join(known, ", ")))
 		}
 		if c.Script == nil {
 			return false, errors.New("script: no bundled target plays the " + c.As + ", but a script does (name " +

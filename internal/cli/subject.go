@@ -154,16 +154,20 @@ func (s *subject) checkProtocols(protocols []string) error {
 func knownProtocols(names []string) error {
 	known := suite.Names()
 	for _, name := range names {
-		if slices.Contains(known, name) {
-			continue
+		if !slices.Contains(known, name) {
+			return unknownProtocol("--protocol", name, known)
 		}
-		meant := ""
-		if near := words.Near(name, known, 1); len(near) > 0 {
-			meant = fmt.Sprintf("did you mean %q? ", near[0])
-		}
-		return usagef("--protocol: unknown protocol %q (%sknown: %s)", name, meant, strings.Join(known, ", "))
 	}
 	return nil
+}
+
+// unknownProtocol is the mistake to name a protocol that does not exist, in a flag or an argument.
+func unknownProtocol(where, name string, known []string) error {
+	meant := ""
+	if near := words.Near(name, known, 1); len(near) > 0 {
+		meant = fmt.Sprintf("did you mean %q? ", near[0])
+	}
+	return usagef("%s: unknown protocol %q (%sknown: %s)", where, name, meant, strings.Join(known, ", "))
 }
 
 // dropUnselected drops the subjects for which a tag expression selects nothing. If it selects nothing at all, or is

@@ -52,6 +52,21 @@ type Target struct {
 
 	// Types has JSON Pointers to the type of a message; the first one that yields a text counts. Default: /type.
 	Types []string
+
+	Demo *Demo // what `parley demo` shows; nil: nothing
+}
+
+// Demo is a session with the bundled target of the default role that has one fault, and which a step finds.
+type Demo struct {
+	Title  string // says what is shown, and the fault
+	Fault  string // id of the mutant
+	Scenes []Scene
+}
+
+// Scene is what a demo says, and the steps that show it.
+type Scene struct {
+	Says  string
+	Steps []string
 }
 
 // NotPlayed is the As of a role that cannot be played.

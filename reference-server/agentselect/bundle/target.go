@@ -21,6 +21,18 @@ var Target = launch.Target{
 	Protocol: proto.Protocol,
 	Short:    "the event stream /events with its requests, and the WebSocket /agents/ws",
 	Roles:    []launch.Role{serverRole(makeServer)},
+	Demo: &launch.Demo{
+		Title: "A client and a server, and the server has one fault. Can you see it?",
+		Fault: "name-of-previous",
+		Scenes: []launch.Scene{
+			{Says: "The client connects and makes a session. Below each step is what it put on the wire.",
+				Steps: []string{"client A has a session"}},
+			{Says: "It chats. Every message that comes is judged.", Steps: []string{"client A has chatted"}},
+			{Says: "It switches to another agent, and the server says which one it has now.",
+				Steps: []string{`client A switches its session to "debugger"`,
+					`client A is switched from the default agent to "debugger"`}},
+		},
+	},
 }
 
 // serverRole is the only role. make makes the server with the fault; "" means none.
