@@ -112,7 +112,7 @@ func (c *console) writeRun(r *Results, run *Run) {
 		}
 		return
 	}
-	brief := len(found.Failed) > 0 && !c.opts.Verbose
+	brief := (len(found.Failed) > 0 || r.Passive) && !c.opts.Verbose
 	if !isUnjudged(run) {
 		c.writeTables(run, brief)
 	}
@@ -168,35 +168,6 @@ func driversText(drivers []string, l lang.Lang) string {
 }
 
 func runName(run *Run) string { return run.Protocol + " " + run.Role }
-
-// writeVerdict writes the last line, preceded by one line for each run if there are several.
-func (c *console) writeVerdict(r *Results) {
-	if c.Len() > 0 {
-		c.WriteByte('\n')
-	}
-	if len(r.Runs) > 1 {
-		for i := range r.Runs {
-			run := &r.Runs[i]
-			c.printHung(pad(c.lang.Say(string(run.Verdict)), 16), verdictColour(run.Verdict),
-				runName(run)+" · "+run.Target.Name, "")
-		}
-	}
-	c.lastLine(r)
-}
-
-func (c *console) lastLine(r *Results) {
-	text := strings.Join(verdictGrounds(r, c.lang), c.lang.Say("; ")) + c.lang.Say(" · exit %d", r.Exit)
-	if r.Verdict == verdict.Incomplete && r.Exit == verdict.ExitConformant && !r.Passive {
-		text += c.lang.Say(", as incomplete runs are allowed")
-	}
-	if r.Exit == verdict.ExitIncomplete && !r.Passive && sumUpRuns(r).expected > 0 { // a baseline does not excuse that
-		text += c.lang.Say(" (--allow-incomplete accepts this)")
-	}
-	if c.opts.Dir != "" {
-		text += c.lang.Say(" · results in %s", c.opts.Dir)
-	}
-	c.printHung(strings.ToUpper(c.lang.Say(string(r.Verdict)))+"  ", strong(verdictColour(r.Verdict)), text, "")
-}
 
 func verdictColour(v verdict.Verdict) colour {
 	switch v {

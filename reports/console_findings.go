@@ -276,9 +276,9 @@ func (c *console) writeExpected(list []finding) {
 
 // writeNotes writes remarks that fail nothing. The scenarios' own notes are only in the verbose report.
 func (c *console) writeNotes(run *Run, brief bool) {
-	notes := run.Notes
-	if c.opts.Verbose {
-		notes = slices.Concat(notes, scenarioNotes(run))
+	notes := slices.Concat(run.Notes, scenarioNotes(run))
+	if !c.opts.Verbose {
+		notes = c.foldNotes(run.Notes)
 	}
 	if len(notes) == 0 {
 		return
@@ -303,6 +303,35 @@ func (c *console) writeNotes(run *Run, brief bool) {
 		}
 		c.printHung("  "+pad(c.lang.Say(n.Kind), kinds)+"  ", tint, text, "")
 	}
+}
+
+// foldedNote is the kind of the notes that say how scenarios went over one driver and over another: at length, if the
+// messages differ.
+const foldedNote = "driver-difference"
+
+// foldNotes puts one note in the place of the long ones of the kind foldedNote.
+func (c *console) foldNotes(notes []Note) (out []Note) {
+	var ids []string
+	for _, n := range notes {
+		if n.Kind == foldedNote && strings.Contains(n.Text, "\n") {
+			ids = append(ids, n.Scenario)
+			continue
+		}
+		out = append(out, n)
+	}
+	if len(ids) == 0 {
+		return out
+	}
+	return append(out, Note{Kind: foldedNote, Text: c.lang.Say("%s went otherwise over one driver than over another, which "+
+		"breaks no clause (%s): %s", c.lang.Count(len(ids), "scenario"), shortList(ids, 3), c.whereRest())})
+}
+
+// shortList joins the first n texts of a list.
+func shortList(list []string, n int) string {
+	if len(list) > n {
+		return strings.Join(list[:n], ", ") + ", …"
+	}
+	return strings.Join(list, ", ")
 }
 
 // scenarioNotes returns the notes of scenarios as notes of the run.

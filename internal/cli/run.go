@@ -171,13 +171,13 @@ func judgeTargets(ctx context.Context, o runOptions, s *streams) error {
 		res.Runs[i].Target.Version = o.targetVersion
 	}
 	diagnosis.Tell(res)
-	if err := errors.Join(o.writeResults(asked, res, s), o.keepKnown(res, s)); err != nil {
-		return err
-	}
 	for _, text := range left {
 		if !o.quiet {
 			fmt.Fprintln(s.forPeople(asked).Err, text)
 		}
+	}
+	if err := errors.Join(o.writeResults(asked, res, s), o.keepKnown(res, s)); err != nil {
+		return err
 	}
 	if res.Exit != verdict.ExitConformant {
 		return exitError{res.Exit}

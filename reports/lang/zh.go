@@ -41,6 +41,9 @@ var chinese = map[string]string{
 	" · exit %d": " · 退出码 %d", ", as incomplete runs are allowed": "（允许不完整的运行）",
 	" (--allow-incomplete accepts this)": "（加 --allow-incomplete 即可接受）",
 	" · results in %s":                   " · 结果在 %s",
+	"next":                               "下一步",
+	"%s went otherwise over one driver than over another, which breaks no clause (%s): %s": "" +
+		"%s经不同驱动进展不同，但不违反条款（%s）：%s",
 
 	"Failed by their own clauses: %s. In the traffic of %s a clause was found broken, too: that " +
 		"fails the clause, and no scenario.": "因自己的条款失败：%s。在%s的通信中也发现有条款被违反：条款因此失败，场景不因此失败。",
@@ -52,8 +55,8 @@ var chinese = map[string]string{
 		"；其中 %d 处不算退步：已被豁免或没有约束力",
 
 	// counts
-	"%d clause": "%d 条条款", "%d binding clause": "%d 条约束性条款", "%d more clause": "%d 条条款",
-	"%d further clause": "另有 %d 条条款", "%d row": "%d 条登记", "%d failure": "%d 处失败",
+	"%d clause": "%d 条", "%d binding clause": "%d 条约束性条款", "%d more clause": "%d 条",
+	"%d further clause": "另有 %d 条", "%d row": "%d 条登记", "%d failure": "%d 处失败",
 	"%d more failure": "%d 处失败", "%d expected failure": "%d 条预期失败", "%d warning": "%d 条警告",
 	"%d scenario": "%d 个场景", "%d more scenario": "%d 个场景", "%d other scenario": "另外 %d 个场景", "%d cause": "%d 个起因",
 	"%d more cause": "%d 个起因", "%d finding": "%d 处发现", "%d more finding": "%d 处发现",
@@ -220,7 +223,7 @@ var chinese = map[string]string{
 	"%s is unknown: this program has %s (%s); verify with the version that has it": "%s 是未知的：本程序带的是 %s（%s）；" +
 		"请用带有它的版本验证",
 	"the suite judges no such target: %s":                      "测试集不判定这样的目标：%s",
-	"the certificate has %d clauses, and the suite has %d":     "证书有 %d 条条款，测试集有 %d 条",
+	"the certificate has %d clauses, and the suite has %d":     "证书有 %d 条，测试集有 %d 条",
 	"the clause %s of the certificate is not the suite's %s":   "证书的条款 %s 与测试集的 %s 不同",
 	"the certificate has none, although the suite has mutants": "证书没有，而测试集有变异体",
 	"none: nothing shows that the suite detects faults":        "没有：无从看出测试集能发现缺陷",
@@ -240,7 +243,7 @@ var chinese = map[string]string{
 	"Details": "详情", "Key": "密钥", "Issued": "签发", "Evidence": "证据", "Kill matrix": "kill matrix", "none": "无",
 	"%d files, Merkle root": "%d 个文件，Merkle 根", ", %d random sequences": "，%d 个随机序列",
 	", cut at every point":                                "，在每个点切断",
-	"%d of %d faulty targets detected, %d clauses proved": "%[2]d 个有缺陷的目标抓住 %[1]d 个，证明 %[3]d 条条款",
+	"%d of %d faulty targets detected, %d clauses proved": "%[2]d 个有缺陷的目标抓住 %[1]d 个，证明 %[3]d 条",
 	"Clauses: %d passed, %d warned, %d not applicable, %d not tested, %d outside of the role or the suite": "条款：" +
 		"通过 %d 条，警告 %d 条，不适用 %d 条，未测试 %d 条，不属于该角色或测试集 %d 条",
 	"Text, and why it did not pass": "文字，以及没有通过的原因", "outside": "不属于", "report": "报告", "Clause": "条款",

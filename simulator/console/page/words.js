@@ -74,7 +74,7 @@ const words = {
   "not-applicable": ["not applicable", "不适用"],
   "not-tested": ["not tested", "未测试"],
   noJudgements: ["Nothing has been judged yet", "尚无判定"],
-  judgesProgram: ["Your program is judged as {0} by what it sends: {1} clauses", "根据您的程序发送的内容，以 {0} 角色判定：{1} 条条款"],
+  judgesProgram: ["Your program is judged as {0} by what it sends: {1} clauses", "根据您的程序发送的内容，以 {0} 角色判定：{1} 条"],
   notJudged: ["Your program is not judged: {0}", "不判定您的程序：{0}"],
   doubted: ["Some clauses are not tested: {0}", "部分条款未测试：{0}"],
   actions: ["Actions", "操作"],
