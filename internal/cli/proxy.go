@@ -49,7 +49,7 @@ stdin and stdout, line by line.
 Details:
 
 It judges every clause that observed traffic can decide, of both sides where the protocol has clauses of both,
-and says before it starts which these are. A clause passes only if the traffic showed that it is kept. Clauses
+and says before it starts how many these are. A clause passes only if the traffic showed that it is kept. Clauses
 that need an act of the harness are not tested. Such results never certify.
 
 With --console it also serves the page of parley simulate, whose URL is the second line: it shows each message with
@@ -213,7 +213,7 @@ func (o proxyOptions) listenUntil(ctx context.Context, opts proxy.Options, s *st
 	if err != nil {
 		return o.openError(err)
 	}
-	fmt.Fprintln(s.Out, p.URL())
+	s.printURL("your clients connect to", p.URL())
 	live.followTraffic(p.Stats)
 	<-ctx.Done()
 	err = p.Close()

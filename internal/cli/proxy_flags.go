@@ -46,7 +46,7 @@ func (o *proxyOptions) declareFlags(c *cobra.Command) {
 	f.StringVar(&o.faults, "faults", "", "inject the faults in `FILE` into the traffic; clients are then not judged")
 	f.StringVar(&o.console, "console", "", "show the traffic on a page at `ADDR`; it can hold and edit messages")
 	f.StringVar(&o.consoleKey, "console-token", "", "`TOKEN` that the page needs")
-	f.BoolVar(&o.verbose, "verbose", false, "report every failure in full, observations, and clauses that do not apply")
+	f.BoolVar(&o.verbose, "verbose", false, "report every failure in full, observations, and clauses that do not apply; name those that can be judged")
 	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")
 }
 
@@ -243,7 +243,11 @@ func (o proxyOptions) announceClauses(opts proxy.Options, collect *runner.Passiv
 			fmt.Fprintf(s.Err, "%s: judges nothing of the %v: all %d clauses need the harness to act\n", what, r.Side, len(not))
 			continue
 		}
-		fmt.Fprintf(s.Err, "%s: judges %s of the %v (%s); %d need the harness to act\n", what,
-			words.Counted(len(judged), "clause"), r.Side, strings.Join(judged, " "), len(not))
+		which := ""
+		if o.verbose {
+			which = " (" + strings.Join(judged, " ") + ")"
+		}
+		fmt.Fprintf(s.Err, "%s: judges %s of the %v%s; %d need the harness to act\n", what,
+			words.Counted(len(judged), "clause"), r.Side, which, len(not))
 	}
 }

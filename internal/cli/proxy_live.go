@@ -200,9 +200,10 @@ func (o proxyOptions) runWithConsole(ctx context.Context, opts proxy.Options, ba
 	}
 	live.followTraffic(b.countPassed)
 	if command == nil {
-		fmt.Fprintf(s.Out, "%s\n%s\n", passing.URL(), page)
+		s.printURL("your clients connect to", passing.URL())
+		s.printURL("page", page)
 	} else {
-		fmt.Fprintln(s.Out, page)
+		s.printURL("page", page)
 		code, err = command.Run(ctx, passing.URL())
 		stop()
 	}

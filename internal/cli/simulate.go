@@ -122,9 +122,9 @@ func (o simulateOptions) runSimulate(ctx context.Context, s *streams) error {
 		<-served
 		return err
 	}
-	fmt.Fprintln(s.Out, page)
+	s.printURL("page", page)
 	if at != "" {
-		fmt.Fprintln(s.Out, at)
+		s.printURL("base URL of the "+o.play.As, at)
 	}
 	if o.open {
 		if err := openPage(page, o.token); err != nil {
@@ -278,6 +278,9 @@ func (o simulateOptions) beginSessions(ctx context.Context, c *console.Console, 
 		return "", sessionError(ctx, err, s)
 	}
 	fmt.Fprintf(s.Err, "%s: %s\n", program, describeJudges(play, o.play.To != ""))
+	if len(play.Endpoints) > 0 {
+		fmt.Fprintf(s.Err, "your program connects to: %s\n", words.Either(play.Endpoints))
+	}
 	return play.URL, nil
 }
 

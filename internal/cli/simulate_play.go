@@ -24,6 +24,7 @@ import (
 	"parley/simulator/schemas"
 	"parley/simulator/scripts"
 	"parley/steps"
+	"parley/target"
 )
 
 // model is the party that is no party of a protocol: the model that a server calls.
@@ -264,9 +265,33 @@ func (o simulateOptions) consoleOptions() console.Options {
 			opts.Out, opts.Observer, opts.Again = out, tell, program+" run"
 			return runner.Run(ctx, opts)
 		},
-		Play: playParty, TypeOf: typeOf, Scripts: offeredScripts, Schemas: offeredSchemas,
+		Play: playParty, TypeOf: typeOf, Endpoints: endpointsAt, Scripts: offeredScripts, Schemas: offeredSchemas,
 		Protocols: offeredProtocols, Clauses: offeredClauses, Mutants: offeredMutants,
 	}
+}
+
+// endpointsAt returns where a program connects to a party of a protocol at a base URL: over each driver the place where
+// such a party usually is. A model is at the base URL.
+func endpointsAt(protocol, as, base string) []string {
+	p, err := suite.Find(protocol)
+	rec, ok := p.(steps.Recognisable)
+	if err != nil || !ok || as == model {
+		return []string{base}
+	}
+	var out []string
+	seen := map[string]bool{}
+	for _, place := range rec.UsualPlaces() {
+		if seen[place.Driver] {
+			continue
+		}
+		seen[place.Driver] = true
+		at := base + place.Path
+		if place.Driver == target.WS {
+			at = "ws" + strings.TrimPrefix(at, "http")
+		}
+		out = append(out, at)
+	}
+	return out
 }
 
 // testOptions are the options of a session with a target, which a request may have named. The request reaches files

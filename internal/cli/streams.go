@@ -33,6 +33,19 @@ func processStreams() *streams {
 	return s
 }
 
+// printURL prints a URL on stdout, alone on its line, for scripts, and says on stderr what it is. On a terminal that shows
+// both it is one line.
+func (s *streams) printURL(what, url string) {
+	switch {
+	case s.pipe != nil: // both are stderr, as stdout belongs to a command
+	case s.OutTTY && s.ErrTTY:
+		fmt.Fprintf(s.Err, "%s: ", what)
+	default:
+		fmt.Fprintf(s.Err, "%s: %s\n", what, url)
+	}
+	fmt.Fprintln(s.Out, url)
+}
+
 // sink passes on what a command prints, and keeps the first error: what a command has found is worth nothing if nobody
 // gets to read it, as on a full disk.
 type sink struct {

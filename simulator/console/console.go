@@ -56,6 +56,10 @@ type Options struct {
 
 	// Program is the name of the program and its version, for the files that it writes.
 	Program string
+
+	// Endpoints returns the URLs, with their paths, at which a program connects to a party whose base URL is given, the
+	// one that most programs use first. Nil: none is known.
+	Endpoints func(protocol, as, base string) []string
 	// Warn is PlayOptions.Warn of all plays.
 	Warn func(text string)
 

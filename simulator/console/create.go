@@ -183,6 +183,9 @@ func (c *Console) openPlay(s *session, q creation) (err error) {
 	}
 	s.protocol, s.redact, s.records = s.player.Protocol(), s.player.Redact, s.player.Transcript()
 	s.began, s.judge, s.dials = s.player.Transcript().Began().UTC(), s.player.Judge(), q.Connect != ""
+	if url := s.player.URL(); !s.dials && url != "" && c.o.Endpoints != nil {
+		s.endpoints = c.o.Endpoints(s.protocol, s.player.As(), s.redact(url))
+	}
 	return nil
 }
 

@@ -28,12 +28,13 @@ type session struct {
 	redact             func(string) string
 	types              func(protocol string, body []byte) string // may be nil
 
-	test    *simulator.Session // of a test
-	options TestOptions        // of a test
-	player  Player             // of a play
-	judge   Judge              // of a play; nil: not judged
-	dials   bool               // of a play: the party connects to the program
-	replay  *replay            // of a replay
+	test      *simulator.Session // of a test
+	options   TestOptions        // of a test
+	player    Player             // of a play
+	judge     Judge              // of a play; nil: not judged
+	dials     bool               // of a play: the party connects to the program
+	endpoints []string           // of a play: where the program connects, with paths
+	replay    *replay            // of a replay
 
 	ready chan struct{}   // closed when records is set
 	ctx   context.Context // ends with the session
@@ -67,6 +68,7 @@ type Session struct {
 	As          string            `json:"as"`   // the party that is played
 	Driver      string            `json:"driver"`
 	URL         string            `json:"url"`
+	Endpoints   []string          `json:"endpoints"` // of a play: URLs, with their paths, where your program connects
 	Target      string            `json:"target"`
 	State       string            `json:"state"` // open or ended
 	Began       time.Time         `json:"began"`
@@ -93,7 +95,7 @@ type Session struct {
 func (s *session) sessionView() Session {
 	out := Session{ID: s.id, Kind: s.kind, Protocol: s.protocol, State: "open", Began: s.began, Records: s.records.Len(),
 		Overflow: s.records.Overflow(), Minds: map[string]string{}, Connections: []Connection{}, Parties: []string{},
-		Steps: []string{}, Pending: []PendingStep{}}
+		Steps: []string{}, Pending: []PendingStep{}, Endpoints: []string{}}
 	if s.ctx.Err() != nil {
 		out.State = "ended"
 	}
@@ -119,7 +121,7 @@ func (s *session) sessionView() Session {
 		out.As, out.Driver, out.URL = s.player.As(), s.player.Driver(), s.redact(s.player.URL())
 		out.Mind, out.Mutant, out.Script, out.Held = state.Mind, state.Mutant, state.Script, len(s.player.Held())
 		maps.Copy(out.Minds, state.Types)
-		out.Connects = s.dials
+		out.Connects, out.Endpoints = s.dials, append(out.Endpoints, s.endpoints...)
 		if out.Unjudged = s.player.Unjudged(); s.judge != nil {
 			out.Role, out.Judges = s.judge.Role(), len(s.judge.Clauses())
 			_, out.Doubt = s.judge.Untested()

@@ -34,8 +34,9 @@ export class Left {
     const rows = [...known].sort(([a, x], [b, y]) => (x === "closed") - (y === "closed") || inOrder(a, b)).slice(0, mostParties).map(([p, state]) => h("li", { class: state },
       h("span", { class: "dot", "aria-hidden": "true" }), h("span", { class: "name" }, visible(p)), h("small", {}, t(state)),
       ...(state === "open" && s.kind !== "replay" && s.state === "open" ? [this.hang(s, p, "close"), this.hang(s, p, "cut")] : [])));
-    return h("section", {}, h("h2", {}, t("parties")), s.url && h("p", { class: "url" }, h("code", {}, visible(s.url)),
-      button("copy", () => navigator.clipboard?.writeText(s.url).then(() => this.app.say(t("copied"))), { "data-id": "copy" })),
+    return h("section", {}, h("h2", {}, t("parties")), ...addresses(s).map((url, i) =>
+      h("p", { class: "url" }, h("code", {}, visible(url)),
+      button("copy", () => navigator.clipboard?.writeText(url).then(() => this.app.say(t("copied"))), { "data-id": i ? `copy ${i}` : "copy" }))),
     rows.length ? h("ul", { class: "parties" }, rows) : h("p", { class: "dim" }, t("noParties")));
   }
 
@@ -112,3 +113,6 @@ export class Left {
     ].filter(Boolean));
   }
 }
+
+// addresses are where the program of a play connects, or else the URL of the session.
+export const addresses = (s) => s.endpoints?.length ? s.endpoints : s.url ? [s.url] : [];

@@ -1,6 +1,7 @@
 // The messages of a session as rows, of which only the visible ones are in the document. A view draws them: the
 // sequence diagram or the list.
 import { h } from "./dom.js";
+import { addresses } from "./left.js";
 import { visible } from "./safe.js";
 import { classOf, signOf } from "./store.js";
 import { t } from "./words.js";
@@ -121,12 +122,12 @@ export class Rows {
     const some = this.store.items.length > 0;
     const waits = s?.kind === "play" && s.url;
     this.empty.replaceChildren(h("strong", {}, t(!s ? "noSession" : some ? "noMatch" : "empty")), h("span", {}, !s || some ? "" :
-      waits ? t(s.connects ? "emptyClient" : "emptyPlay", visible(s.url)) : t("emptyText")));
+      waits ? t(s.connects ? "emptyClient" : "emptyPlay") : t("emptyText")));
     if (!s) {
       this.empty.append(h("div", { class: "kinds" }, ["test", "play", "replay"].map((kind) => h("button", { type: "button",
         onclick: () => this.onstart?.(kind) }, h("b", {}, t(kind)), h("small", {}, t(kind + "Text"))))));
     } else if (waits && !some) {
-      this.empty.append(h("code", {}, visible(s.url)));
+      this.empty.append(...addresses(s).map((url) => h("code", {}, visible(url))));
     }
   }
 
