@@ -322,8 +322,8 @@ func (c *console) foldNotes(notes []Note) (out []Note) {
 	if len(ids) == 0 {
 		return out
 	}
-	return append(out, Note{Kind: foldedNote, Text: c.lang.Say("%s went otherwise over one driver than over another, which "+
-		"breaks no clause (%s): %s", c.lang.Count(len(ids), "scenario"), shortList(ids, 3), c.whereRest())})
+	return append(out, Note{Kind: foldedNote, Text: c.lang.Say("%s went otherwise over one driver than over another, "+
+		"which breaks no clause (%s): %s", c.lang.Count(len(ids), "scenario"), shortList(ids, 3), c.whereRest())})
 }
 
 // shortList joins the first n texts of a list.

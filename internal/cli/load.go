@@ -153,14 +153,8 @@ func (o loadOptions) runLoad(ctx context.Context, s *streams) error {
 	}
 	res, err := load.Run(ctx, lo)
 	live.clearLine()
-	var unreachable *steps.UnreachableError
-	if errors.As(err, &unreachable) {
-		if lo.Profile.URL != "" { // what answers there, if it is something else
-			if foreign := runner.Recognise(ctx, suite, lo.Profile, lo.Profile.URL); foreign != nil {
-				return foreign
-			}
-		}
-		return &target.StartError{Command: []string{lo.Profile.Name}, Reason: "cannot be reached", Err: unreachable.Err}
+	if unreachable, ok := errors.AsType[*steps.UnreachableError](err); ok {
+		return whyUnreachable(ctx, lo.Profile, unreachable)
 	}
 	if err != nil {
 		return nameFlag(err)
@@ -173,6 +167,16 @@ func (o loadOptions) runLoad(ctx context.Context, s *streams) error {
 		return exitError{res.Exit}
 	}
 	return nil
+}
+
+// whyUnreachable is the error of a load of which no session got ready: what answers at the URL, if it is something else.
+func whyUnreachable(ctx context.Context, p *target.Profile, err *steps.UnreachableError) error {
+	if p.URL != "" {
+		if foreign := runner.Recognise(ctx, suite, p, p.URL); foreign != nil {
+			return foreign
+		}
+	}
+	return &target.StartError{Command: []string{p.Name}, Reason: "cannot be reached", Err: err.Err}
 }
 
 // checkFlags checks the flags, and returns what they ask for.

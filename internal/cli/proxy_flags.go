@@ -46,7 +46,8 @@ func (o *proxyOptions) declareFlags(c *cobra.Command) {
 	f.StringVar(&o.faults, "faults", "", "inject the faults in `FILE` into the traffic; clients are then not judged")
 	f.StringVar(&o.console, "console", "", "show the traffic on a page at `ADDR`; it can hold and edit messages")
 	f.StringVar(&o.consoleKey, "console-token", "", "`TOKEN` that the page needs")
-	f.BoolVar(&o.verbose, "verbose", false, "report every failure in full, observations, and clauses that do not apply; name those that can be judged")
+	f.BoolVar(&o.verbose, "verbose", false, "report every failure in full, observations, and clauses that do not "+
+		"apply; name those that can be judged")
 	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")
 }
 

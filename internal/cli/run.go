@@ -71,9 +71,7 @@ An interrupt (Ctrl-C) ends the run and writes the findings so far; a second one 
 				return err
 			}
 			o.exploring = c.Flags().Changed("explore")
-			if o.target == "" && !o.differential && !o.quiet {
-				tellProfileHere(s)
-			}
+			o.tellProfileHere(s)
 			if o.differential {
 				return compareTargets(c.Context(), o, args, s)
 			}
@@ -88,7 +86,10 @@ An interrupt (Ctrl-C) ends the run and writes the findings so far; a second one 
 const usualProfile = "target.yaml"
 
 // tellProfileHere says that the bundled targets are judged though a profile lies in the folder.
-func tellProfileHere(s *streams) {
+func (o runOptions) tellProfileHere(s *streams) {
+	if o.target != "" || o.differential || o.quiet {
+		return
+	}
 	if info, err := os.Stat(usualProfile); err == nil && info.Mode().IsRegular() {
 		fmt.Fprintf(s.Err, nameProgram("the bundled targets are judged, not %s here (parley run %[1]s judges that)\n"),
 			usualProfile)

@@ -33,8 +33,8 @@ func processStreams() *streams {
 	return s
 }
 
-// printURL prints a URL on stdout, alone on its line, for scripts, and says on stderr what it is. On a terminal that shows
-// both it is one line.
+// printURL prints a URL on stdout, alone on its line, for scripts, and says on stderr what it is. On a terminal that
+// shows both it is one line.
 func (s *streams) printURL(what, url string) {
 	switch {
 	case s.pipe != nil: // both are stderr, as stdout belongs to a command

@@ -23,7 +23,8 @@ func TestPrintURL(t *testing.T) {
 		one.s.Out, one.s.Err = &out, &err
 		one.s.printURL("page", "http://h")
 		if out.String() != one.out || err.String() != one.err {
-			t.Errorf("%s: %q on stdout and %q on stderr, want %q and %q", one.name, out.String(), err.String(), one.out, one.err)
+			t.Errorf("%s: %q on stdout and %q on stderr, want %q and %q", one.name, out.String(), err.String(), one.out,
+				one.err)
 		}
 	}
 }
