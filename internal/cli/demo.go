@@ -44,7 +44,8 @@ Exit codes: 0 the fault was found · 4 it was not.`,
 		RunE:    func(c *cobra.Command, _ []string) error { return o.runDemo(c.Context(), s) },
 	}
 	f := c.Flags()
-	f.StringVar(&o.console, "console", "", "`ADDR` of the page (default on a terminal 127.0.0.1:0, where 0 is a free port)")
+	f.StringVar(&o.console, "console", "",
+		"`ADDR` of the page (default on a terminal 127.0.0.1:0, where 0 is a free port)")
 	f.BoolVar(&o.open, "open", false, "open the page in the browser")
 	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")
 	return c

@@ -169,7 +169,8 @@ func (o loadOptions) runLoad(ctx context.Context, s *streams) error {
 	return nil
 }
 
-// whyUnreachable is the error of a load of which no session got ready: what answers at the URL, if it is something else.
+// whyUnreachable is the error of a load of which no session got ready: what answers at the URL, if it is something
+// else.
 func whyUnreachable(ctx context.Context, p *target.Profile, err *steps.UnreachableError) error {
 	if p.URL != "" {
 		if foreign := runner.Recognise(ctx, suite, p, p.URL); foreign != nil {

@@ -246,7 +246,7 @@ func typeOf(protocol string, body []byte) string {
 func (o simulateOptions) consoleOptions() console.Options {
 	return console.Options{
 		Program: program + " " + suite.Version,
-		Hosts: serverNames(o.addr), AnyHost: o.token != "", Exposed: o.remote || o.token != "" && o.cert != "",
+		Hosts:   serverNames(o.addr), AnyHost: o.token != "", Exposed: o.remote || o.token != "" && o.cert != "",
 		Open: func(ctx context.Context, t console.TestOptions) (*simulator.Session, error) {
 			opts, err := o.testOptions(t)
 			if err != nil {
