@@ -51,6 +51,20 @@ func TestPageFiles(t *testing.T) {
 	}
 }
 
+// TestPageFilesDropped: a file that is dropped on the page is opened.
+func TestPageFilesDropped(t *testing.T) {
+	base := pageServer(t).URL
+	recorded := ask(t, "GET", openTest(t, base)+"/recording", nil)
+	v := visit(t, base, "en-US")
+	v.js(`const all = new DataTransfer(); all.items.add(new File([%s], "dropped.jsonl"));
+		document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: all, bubbles: true, cancelable: true }))`,
+		quoted(string(recorded)))
+	v.wait("document.querySelector('#new-file')?.files.length === 1")
+	v.js("document.querySelector('dialog form').requestSubmit()")
+	v.wait("document.querySelector('#title').innerText.includes('agent-select · Replay')")
+	v.wait("document.querySelectorAll('.row').length > 4")
+}
+
 // TestPageFilesSeveralServers: a HAR file of several servers is refused with their URLs, and opened when one is chosen.
 func TestPageFilesSeveralServers(t *testing.T) {
 	entry := func(url string) string {

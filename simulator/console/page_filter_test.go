@@ -52,6 +52,7 @@ func TestPageFilter(t *testing.T) {
 		{"type:ping,switch_agent", "60", ""},
 		{"type:ping|agent_*", "60", ""},
 		{`type:"agent_switched" verdict:failed`, "10", ""},
+		{"type：ping，switch_agent", "60", ""},
 		{"clause:AS-043", "10", ""},
 		{"clause:as-04*", "10", ""},
 		{"verdict:none type:agent_switched", "20", ""},

@@ -38,6 +38,8 @@ class App {
     $("language").onchange = () => { remember("language", $("language").value); this.speak($("language").value); };
     $("theme").onchange = () => { remember("theme", $("theme").value); this.theme($("theme").value); };
     $("help").onclick = () => this.help();
+    document.addEventListener("dragover", (e) => e.preventDefault());
+    document.addEventListener("drop", (e) => this.dropped(e));
     document.addEventListener("keydown", (e) => shortcuts(e, this));
     this.theme(recall("theme") || "auto");
     this.rows.show(this[recall("view") || (matchMedia("(max-width: 640px)").matches ? "list" : "diagram")] || this.diagram);
@@ -285,6 +287,13 @@ class App {
       const el = this.dialog(t("newSession"), await startForm((body) => this.start(body, given), given));
       el.querySelector(".panel select, .panel input")?.focus();
     });
+  }
+
+  // dropped opens files that were dropped on the page.
+  dropped(e) {
+    e.preventDefault();
+    const { files } = e.dataTransfer;
+    if (files.length) this.newSession({ kind: "replay", files });
   }
 
   // start starts a session, and shows it.

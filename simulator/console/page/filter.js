@@ -147,7 +147,7 @@ class Reader {
     const start = this.i;
     if (start === this.source.length) return null;
     const not = Boolean(this.match(/-(?=\S)/y));
-    const name = this.match(/(\.?[A-Za-z_][\w-]*):/y)?.[1];
+    const name = this.match(/(\.?[A-Za-z_][\w-]*)[:：]/y)?.[1]; // also as Chinese is typed
     const term = { not, key: "text", values: [], start };
     if (name === undefined) term.values.push(this.source[this.i] === '"' ? this.quoted() : this.match(/\S+/y)[0]);
     else this.values(term, name);
@@ -160,13 +160,13 @@ class Reader {
     const key = keyOf(term.key);
     if (!key) throw near(term.key) ? new Mistake("fltKeyNear", name, near(term.key)) : new Mistake("fltKey", name);
     do {
-      const value = this.source[this.i] === '"' ? this.quoted() : this.match(/[^\s,|]*/y)[0];
+      const value = this.source[this.i] === '"' ? this.quoted() : this.match(/[^\s,，|]*/y)[0];
       if (!value) throw new Mistake("fltValue", name, key.example);
       if (!key.make(value)) {
         throw key.values ? new Mistake("fltOneOf", name, value, key.values.join(", ")) : new Mistake("fltNumber", name, value, key.example);
       }
       term.values.push(value);
-    } while (this.match(/[,|]/y));
+    } while (this.match(/[,，|]/y));
   }
 
   quoted() {
@@ -207,7 +207,7 @@ export function narrows(terms, old) {
 }
 
 // quote writes a value as a term can have it.
-export const quote = (value) => (value === "" || /[\s,|"\\]/.test(value) ? `"${value.replace(/["\\]/g, "\\$&")}"` : value);
+export const quote = (value) => (value === "" || /[\s,，|"\\]/.test(value) ? `"${value.replace(/["\\]/g, "\\$&")}"` : value);
 
 // without removes terms from a text; which(term) says which.
 export function without(source, which) {
@@ -259,13 +259,13 @@ export function suggest(source, caret, store) {
   const [typed] = /(?:"(?:[^"\\]|\\.)*"?|[^\s"])*$/.exec(source.slice(0, caret));
   const from = caret - typed.length;
   const [, sign, rest] = /^(-?)(.*)$/s.exec(typed);
-  const [, key, values] = /^(\.?[A-Za-z_][\w-]*):(.*)$/s.exec(rest) || [];
+  const [, key, values] = /^(\.?[A-Za-z_][\w-]*)[:：](.*)$/s.exec(rest) || [];
   const has = (text, part) => text.toLowerCase().includes(part.toLowerCase());
   const first = (part) => (a, b) => Number(!a.toLowerCase().startsWith(part.toLowerCase())) -
     Number(!b.toLowerCase().startsWith(part.toLowerCase()));
   const made = (text, note) => ({ text, note, from, to: caret });
   if (key !== undefined && keyOf(key.toLowerCase())) {
-    const [before, last] = /^((?:.*[,|])?)(.*)$/s.exec(values).slice(1);
+    const [before, last] = /^((?:.*[,，|])?)(.*)$/s.exec(values).slice(1);
     const part = last.replaceAll('"', "");
     return valuesOf(key.toLowerCase(), store).filter((v) => has(v, part) && v !== part).sort(first(part)).slice(0, most)
       .map((v) => made(`${sign}${key}:${before}${quote(v)} `));

@@ -117,13 +117,17 @@ function playForm(protocols, go, given) {
   { protocol, as, mind, mutant, script, listen, connect, to });
 }
 
-function replayForm(protocols, go) {
+function replayForm(protocols, go, given) {
   const origin = h("input", { type: "text", id: "new-origin", autocomplete: "off", spellcheck: "false", placeholder: "http://localhost:3000" });
   const server = field(t("origin"), origin, h("small", { class: "note" }, t("originHint")));
   server.hidden = true;
   const file = h("input", { type: "file", id: "new-file", multiple: true, accept: ".jsonl,.har,.json,.txt", required: true,
     onchange: () => { server.hidden = ![...file.files].some((f) => f.name.endsWith(".har")); } });
-  return form([field(t("recordingFile"), file), server], async () => {
+  if (given.files) {
+    file.files = given.files;
+    file.dispatchEvent(new Event("change"));
+  }
+  return form([field(t("recordingFile"), file, h("small", { class: "note" }, t("dropHint"))), server], async () => {
     const body = { kind: "replay", origin: server.hidden ? "" : origin.value.trim() };
     for (const f of file.files) {
       const text = await f.text();

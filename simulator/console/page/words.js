@@ -53,6 +53,7 @@ const words = {
   connectHint: ["Its URL, to which the party connects", "其 URL，由该参与方连接"],
   recordingFile: ["Recording (.jsonl), HAR (.har), results.json or a transcript (.txt)", "录制 (.jsonl)、HAR (.har)、results.json 或记录 (.txt)"],
   origin: ["Server in the HAR file", "HAR 文件中的服务端"],
+  dropHint: ["You can also drop files on the page", "也可以把文件拖到页面上"],
   originHint: ["Its URL, if the page spoke with several servers", "若页面与多个服务端通信，请填写其 URL"],
   start: ["Start", "开始"],
   starting: ["Starting…", "正在启动…"],
