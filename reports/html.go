@@ -318,12 +318,15 @@ func recordIn(at string) int {
 	return n
 }
 
+// Record returns the number of the record at which the failure was found; 0 for none.
+func (f Failure) Record() int { return recordIn(f.At) }
+
 // missedRecords returns, as JSON, what a scenario awaited in vain; "" for nothing.
 func missedRecords(s Scenario) string {
 	var out []missed
 	seen := map[missed]bool{}
 	for _, f := range s.Failures {
-		m := missed{recordIn(f.At), shortenText(oneLine(f.Expected), 200)}
+		m := missed{f.Record(), shortenText(oneLine(f.Expected), 200)}
 		if f.Missed && !seen[m] {
 			seen[m] = true
 			out = append(out, m)
@@ -336,7 +339,7 @@ func missedRecords(s Scenario) string {
 func brokenRecords(s Scenario) string {
 	var out []found
 	for _, f := range s.Failures {
-		if n := recordIn(f.At); n > 0 && !f.Missed {
+		if n := f.Record(); n > 0 && !f.Missed {
 			out = append(out, found{n, f.Clause})
 		}
 	}

@@ -11,17 +11,20 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"parley/features/verdict"
 	"parley/internal/input"
 	"parley/internal/words"
 	"parley/reports"
 	"parley/runner"
 	"parley/simulator/proxy"
 	"parley/simulator/spans"
+	"parley/steps"
 	"parley/transport/recording"
 	"parley/transport/recording/har"
 	"parley/transport/transcript"
@@ -182,7 +185,7 @@ func writeRecordingSpans(w io.Writer, in *recording.Reader, name string) error {
 	err = judgeRecording(in, began, func(o *proxy.Options) (err error) {
 		all, err = collectSpans(to, *o, began, in.Header().Driver == overStdio)
 		if err == nil {
-			o.Record, o.Checked = all.Record, all.Checked
+			o.Record, o.Checked = all.Record, asRunSaid(name, all.Checked)
 		}
 		return err
 	})
@@ -195,6 +198,50 @@ func writeRecordingSpans(w io.Writer, in *recording.Reader, name string) error {
 		return errors.New(lost.String())
 	}
 	return nil
+}
+
+// asRunSaid returns checked, which gets the failures that a run has found in place of those of monitors alone, if name
+// is the recording of one of its scenarios.
+func asRunSaid(name string, checked func(proxy.Checked)) func(proxy.Checked) {
+	found, of := failuresOfRun(name)
+	if !of {
+		return checked
+	}
+	return func(c proxy.Checked) {
+		c.Broken = found
+		checked(c)
+	}
+}
+
+// failuresOfRun returns the failures in the scenario of a recording, by the results.json of its run; false if the file
+// is no recording that these results name.
+func failuresOfRun(name string) (out []proxy.Broken, of bool) {
+	text, err := os.ReadFile(name)
+	f, missing := os.Open(filepath.Join(filepath.Dir(name), "..", "results.json"))
+	if err != nil || missing != nil {
+		return nil, false
+	}
+	defer f.Close()
+	res, err := reports.ReadJSON(f)
+	if err != nil {
+		return nil, false
+	}
+	sum := sha256.Sum256(text)
+	for _, run := range res.Runs {
+		for _, sc := range run.Scenarios {
+			if sc.Recording == nil || sc.Recording.SHA256 != hex.EncodeToString(sum[:]) {
+				continue
+			}
+			for i, f := range sc.Failures {
+				out = append(out, proxy.Broken{N: f.Record(), Role: run.Role, Failure: steps.Failure{Clause: f.Clause,
+					Monitor: f.Monitor, Outcome: verdict.ByLevel(f.Level, res.Strict),
+					Step:    steps.StepRef{Number: i + 1, Text: f.Step},
+					Finding: verdict.Finding{Expected: f.Expected, Observed: f.Observed}}})
+			}
+			return out, true
+		}
+	}
+	return nil, false
 }
 
 // writeRecordingPage writes a recording as the page of a report.

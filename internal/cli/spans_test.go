@@ -298,3 +298,60 @@ func TestRecordingPage(t *testing.T) {
 		t.Errorf("exit %d: %s\n%.2000s", code, said, page)
 	}
 }
+
+// TestSpansOfRun: the recording of a scenario has the failures that the run has found, steps among them, and no others.
+func TestSpansOfRun(t *testing.T) {
+	dir := t.TempDir()
+	if _, said, code := invoke(t, "run", chatServer(t, "ping-answered-once"), "--protocol", "session-chat", "--tags",
+		"@SC-037a", "--strict", "--out", dir); code != 1 {
+		t.Fatalf("exit %d: %s", code, said)
+	}
+	found := 0
+	for _, sc := range resultsIn(t, dir).Runs[0].Scenarios {
+		if sc.Recording == nil {
+			continue
+		}
+		text, said, code := invoke(t, "recording", filepath.Join(dir, sc.Recording.Path), "--to", "otlp")
+		if code != 0 || said != "" {
+			t.Fatalf("exit %d: %s", code, said)
+		}
+		for _, f := range sc.Failures {
+			found++
+			if !strings.Contains(text, `"message":"`+f.Clause+`: `) {
+				t.Errorf("%s: %s is not in the spans", sc.ID, f.Clause)
+			}
+		}
+		if want := len(sc.Failures); strings.Count(text, `"name":"clause failed"`) != want {
+			t.Errorf("%s: want %d failures: %+v in %s", sc.ID, want, sc.Failures, text)
+		}
+	}
+	if found == 0 {
+		t.Error("nothing was broken")
+	}
+}
+
+// TestSpansOfOtherProxies: a proxy with a page sends the same spans, and one before a command those of its lines.
+func TestSpansOfOtherProxies(t *testing.T) {
+	to := startCollector(t)
+	p := startProxy(t, "--protocol", "session-chat", "--target", chatServer(t, "no-timestamp"), "--out", t.TempDir(),
+		"--console", "127.0.0.1:0", "--otlp-endpoint", to.url)
+	runChatTurn(t, quickClient(t), p.url())
+	p.stop()
+	if text, code := p.awaitEnd(); code != 1 {
+		t.Fatalf("exit %d\n%s\n%s", code, text, p.stderrText())
+	}
+	to.one(t, "chat")
+	checkFailedSpans(t, to, true)
+
+	to = startCollector(t)
+	lines := `{"parley":"fence","id":"f1"}` + "\n" + `{"event":"CONTROL","subtype":"INTERRUPT","session_id":"s1"}` + "\n"
+	p = startProxyReading(t, strings.NewReader(lines), "--protocol", "session-runtime", "--out", t.TempDir(),
+		"--otlp-endpoint", to.url, "--", "sh", "-c", `read -r line; echo '{"parley":"fenced","id":"f1"}'; read -r line`)
+	p.awaitEnd()
+	fence, interrupt := to.one(t, "fence"), to.one(t, "CONTROL INTERRUPT")
+	if attributeOf(fence.Attributes, "parley.answer.type") != "fenced" ||
+		attributeOf(fence.Attributes, "network.transport") != "pipe" ||
+		attributeOf(interrupt.Attributes, "session.id") != "s1" || interrupt.Kind != tracepb.Span_SPAN_KIND_PRODUCER {
+		t.Errorf("%v\n%v", fence, interrupt)
+	}
+}

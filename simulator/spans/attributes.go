@@ -3,6 +3,7 @@ package spans
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -91,9 +92,8 @@ func describe(x *exchange.Exchange) []attribute.KeyValue {
 	method, path, _ := strings.Cut(x.Request.MaskedLabel(), " ")
 	switch {
 	case x.Request.Kind == transcript.Request, x.Request.Kind == transcript.Open && path != "":
-		path, _, _ = strings.Cut(strings.TrimSuffix(path, " (upgrade)"), "?")
 		out = append(out, semconv.NetworkProtocolName("http"), semconv.HTTPRequestMethodKey.String(method),
-			semconv.URLPath(path))
+			semconv.URLPath(pathOf(path)))
 	case x.Request.Kind == transcript.Stream:
 		out = append(out, semconv.NetworkProtocolName("http"))
 	case x.Request.Kind == transcript.Frame && x.Request.Type != "":
@@ -105,6 +105,15 @@ func describe(x *exchange.Exchange) []attribute.KeyValue {
 		}
 	}
 	return out
+}
+
+// pathOf returns the path of a request target, or of a URL, without a query.
+func pathOf(target string) string {
+	target, _, _ = strings.Cut(strings.TrimSuffix(target, " (upgrade)"), "?")
+	if u, err := url.Parse(target); err == nil && u.Host != "" {
+		return u.Path
+	}
+	return target
 }
 
 // addMessage adds a message as an event.

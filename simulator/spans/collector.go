@@ -42,6 +42,7 @@ type saidOfRecord struct {
 type failureKey struct {
 	n                           int
 	conn, role, monitor, clause string
+	step                        int
 }
 
 // NewCollector returns a Collector for a protocol. decode decodes the records of the client's end, in their order.
@@ -83,7 +84,7 @@ func (c *Collector) Checked(said proxy.Checked) {
 		}
 	}
 	for _, f := range said.Broken {
-		key := failureKey{f.N, f.Conn, f.Role, f.Monitor, f.Clause}
+		key := failureKey{f.N, f.Conn, f.Role, f.Monitor, f.Clause, f.Step.Number}
 		if c.written[key] || f.Outcome == verdict.NotApplicable {
 			continue
 		}
@@ -119,6 +120,7 @@ func (c *Collector) writeThrough(n int) {
 		}
 		c.writeRest(r.N, r.Conn)
 		c.w.EndConnection(r.Conn)
+		maps.DeleteFunc(c.written, func(key failureKey, _ bool) bool { return key.conn != "" && key.conn == r.Conn })
 		return true
 	})
 	c.oldest = n + 1

@@ -176,7 +176,7 @@ func (w *Writer) WriteFailure(conn string, n int, f steps.Failure) {
 		when = s.last
 	}
 	s.add(when, when, Judged{Broken: []steps.Failure{f}})
-	id := w.digest("failure", conn, n, f.Clause, f.Monitor)
+	id := w.digest("failure", conn, n, f.Clause, f.Monitor, f.Step.Number)
 	ctx := context.WithValue(context.Background(), idsKey{}, wantedIDs{span: trace.SpanID(id[:8])})
 	_, span := w.to.tracer.Start(trace.ContextWithSpanContext(ctx, s.of), f.Clause, trace.WithTimestamp(when),
 		trace.WithAttributes(w.base...), trace.WithAttributes(attribute.String(attrConnection, conn)))
