@@ -265,7 +265,8 @@ func (o simulateOptions) consoleOptions() console.Options {
 			opts.Out, opts.Observer, opts.Again = out, tell, program+" run"
 			return runner.Run(ctx, opts)
 		},
-		Play: playParty, TypeOf: typeOf, Endpoints: endpointsAt, Scripts: offeredScripts, Schemas: offeredSchemas,
+		Again: repeatClause,
+		Play:  playParty, TypeOf: typeOf, Endpoints: endpointsAt, Scripts: offeredScripts, Schemas: offeredSchemas,
 		Protocols: offeredProtocols, Clauses: offeredClauses, Mutants: offeredMutants,
 	}
 }

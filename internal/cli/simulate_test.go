@@ -411,3 +411,19 @@ func TestPlayByDefault(t *testing.T) {
 		}
 	}
 }
+
+// TestRepeatClause: the command that the page gives for a failed clause judges that clause, against the same target.
+func TestRepeatClause(t *testing.T) {
+	for want, s := range map[string]console.Session{
+		"parley run --protocol p --target http://h:1 --role r --driver sse --strict AS-042": {Kind: "test", Protocol: "p",
+			Role: "r", Driver: "sse", Target: "http://h:1", URL: "http://127.0.0.1:5"},
+		"parley run --protocol p --target http://h:1 --driver ws --strict AS-042": {Kind: "replay", Protocol: "p",
+			Driver: "ws", URL: "http://h:1"},
+		"parley simulate --protocol p --as agent --script 'a b' --connect ws://h:1": {Kind: "play", Protocol: "p",
+			As: "agent", Script: "a b", Connects: true, URL: "ws://h:1"},
+	} {
+		if got := repeatClause(s, true, "AS-042"); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}

@@ -60,6 +60,10 @@ type Options struct {
 	// Endpoints returns the URLs, with their paths, at which a program connects to a party whose base URL is given, the
 	// one that most programs use first. Nil: none is known.
 	Endpoints func(protocol, as, base string) []string
+	// Again returns the command line that judges a clause again as in a session; "" if there is none. strict is that of
+	// a test.
+	Again func(s Session, strict bool, clause string) string
+
 	// Warn is PlayOptions.Warn of all plays.
 	Warn func(text string)
 

@@ -67,7 +67,8 @@ func pageServer(t testing.TB) *httptest.Server {
 			opts.Out, opts.Observer, opts.Tags = out, tell, "@AS-042"
 			return runner.Run(ctx, opts)
 		},
-		Play: play, TypeOf: func(protocol string, body []byte) string { return bundled.All.Find(protocol).TypeOf(body) },
+		Again: func(_ console.Session, _ bool, clause string) string { return "again " + clause },
+		Play:  play, TypeOf: func(protocol string, body []byte) string { return bundled.All.Find(protocol).TypeOf(body) },
 		Mutants: func(protocol, _, _ string) (out []console.Mutant, err error) {
 			for _, m := range bundled.All.Find(protocol).Parties()[0].Mutants() {
 				out = append(out, console.Mutant{ID: m.ID, Why: m.Why, Clauses: m.Clauses})
@@ -87,7 +88,8 @@ func pageServer(t testing.TB) *httptest.Server {
 		},
 		Clauses: func(string) ([]console.Clause, error) {
 			return []console.Clause{{ID: "AS-042", Level: "MUST", Section: "4", Text: "The agent is switched.",
-				Source: "切换代理"}}, nil
+				Source: "切换代理"}, {ID: "AS-044", Level: "MUST", Section: "4", Text: "The answer names the new agent.",
+				Source: "应答新代理"}}, nil
 		},
 		Schemas: func(string) ([]console.Schema, error) {
 			return []console.Schema{{Type: "switch_agent", From: "client", Method: "POST", Path: "/message",
@@ -107,16 +109,18 @@ func pageServer(t testing.TB) *httptest.Server {
 	return srv
 }
 
-// target are the options of a run or a session with a bundled target, or with the mutant that is named as target, which
-// has an hour for each message.
+// target are the options of a run or a session with a bundled target, or with the mutant that is named as target; the
+// silent one has an hour for each message.
 func target(o console.TestOptions) runner.Options {
 	b := bundled.All.For(protocols.Kinds(), o.Protocol, o.Role)
 	out := runner.Options{Protocols: protocols.All, Profile: b.Profile, Launcher: b.Launcher, Brain: b.Brain}
 	for _, m := range bundled.All.Mutants(protocols.Kinds(), o.Protocol, o.Role) {
 		if m.ID == o.Target {
-			patient := *b.Profile
-			patient.Limits.Event.Duration = time.Hour
-			out.Profile, out.Launcher = &patient, m.Launch(b.Brain)
+			out.Launcher = m.Launch(b.Brain)
+			if patient := *b.Profile; m.ID == "silent-switches" {
+				patient.Limits.Event.Duration = time.Hour
+				out.Profile = &patient
+			}
 		}
 	}
 	return out

@@ -124,7 +124,11 @@ func (s *session) decideHeld(_ http.ResponseWriter, r *http.Request) (any, error
 	if d.Drop && d.Instead != nil {
 		return nil, newError(http.StatusBadRequest, "a message is dropped, or another is sent in its place, not both")
 	}
+	h, _ := s.heldNumbered(n)
+	after := s.records.Len()
+	s.keepEdits(h, after, d) // before its record comes
 	if err := s.player.Decide(n, d); err != nil {
+		s.forgetEdits(h, after)
 		return nil, err
 	}
 	return s.heldMessages(0), nil

@@ -38,6 +38,7 @@ type Record struct {
 	Media   string   `json:"media,omitempty"` // media type, opcode, or event type of an event stream
 	Text    *string  `json:"text,omitempty"`
 	Base64  *string  `json:"base64,omitempty"` // instead of Text, for bytes that are not UTF-8
+	Was     *string  `json:"was,omitempty"`    // the message that was held, and in whose place this one was sent
 	Cut     int      `json:"cut,omitempty"`    // number of omitted bytes
 	Status  int      `json:"status,omitempty"`
 	To      int      `json:"to,omitempty"` // number of the record that it answers
@@ -97,6 +98,7 @@ func (s *session) recordView(r transcript.Record) Record {
 	if r.Bytes == nil {
 		return out
 	}
+	out.Was = s.original(r)
 	text := s.redact(string(r.Bytes))
 	if utf8.ValidString(text) {
 		out.Text = &text

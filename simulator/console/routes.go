@@ -71,6 +71,9 @@ func (c *Console) listRoutes() []route {
 		{"GET", "/complete", (*session).completeLine, []string{"line"}},
 		{"GET", "/outcomes", (*session).answerOutcomes, nil},
 		{"GET", "/findings", (*session).showFindings, nil},
+		{"GET", "/why", func(s *session, _ http.ResponseWriter, r *http.Request) (any, error) {
+			return s.explainFailure(c, r)
+		}, []string{"clause"}},
 		{"GET", "/scenario", (*session).answerFeature, []string{"name"}},
 		{"GET", "/script", (*session).answerScript, []string{"name"}},
 		{"GET", "/faults", (*session).showFaults, nil},

@@ -49,6 +49,8 @@ type session struct {
 	progress    *Progress             // of the suite's last run; nil before the first
 	pending     []*pendingStep        // steps that run or wait, in the order in which they were given
 	stepSerial  int                   // steps so far
+	edits       []edit                // whose record has not come
+	edited      map[int]string        // what a record was sent instead of
 	findings    []Failure             // of steps and monitors, the first ones; those of a play are its judge's
 }
 

@@ -239,6 +239,39 @@ class App {
     this.foot();
   }
 
+  // goTo selects a record by its number, also if the filter does not show it.
+  goTo(n, step = false) {
+    const { store } = this;
+    let i = store.position(n);
+    while (store.items[i]?.n === n && Boolean(store.items[i].step) !== step) i++;
+    if (store.items[i]?.n !== n) return;
+    if (!store.shown.includes(i)) this.bar.put("");
+    this.rows.choose(store.shown.indexOf(i));
+  }
+
+  // whyOf shows why a clause failed.
+  whyOf(clause) {
+    const failed = (item) => !item.step && (this.store.marks.get(item.n) || []).some((m) => m.clause === clause && m.outcome === "failed");
+    const item = this.store.items.find(failed);
+    if (item) this.goTo(item.n); else this.filter({ clause });
+  }
+
+  // nextFailure selects the next message or step that failed, after the last one the first.
+  nextFailure() {
+    const { store, rows } = this;
+    const fails = (i) => {
+      const item = store.items[i];
+      return item.step ? item.step.status === "failed" : (store.marks.get(item.n) || []).some((m) => m.outcome === "failed");
+    };
+    const next = store.shown.findIndex((i, at) => at > rows.at && fails(i));
+    const at = next >= 0 ? next : store.shown.findIndex((i) => fails(i));
+    if (at < 0) { this.say(t("noFailure")); return; }
+    rows.choose(at);
+    $("right").querySelector("[role=tab][tabindex='0']")?.focus();
+  }
+
+  copy(text) { return navigator.clipboard?.writeText(text).then(() => this.say(t("copied"))); }
+
   // announce tells screen readers what came, at most every few seconds.
   announce() {
     const n = this.store.items.length;

@@ -1,11 +1,14 @@
 // The selected message: as a tree, as text, as bytes, with its clauses and its schema.
 import { get, once } from "./api.js";
 import { copies } from "./copies.js";
+import { diffView } from "./diff.js";
 import { button, h, tabs } from "./dom.js";
 import { bytesOf, hex, lines, visible } from "./safe.js";
 import { classOf, signOf } from "./store.js";
 import { t } from "./words.js";
 
+const mostRecords = 8; // of a step, the last ones
+const lookedBack = 200; // records
 const atOnce = 100; // members that are shown until more are asked for
 
 // tree shows a value. Members are made when they are opened.
@@ -32,16 +35,21 @@ export function tree(value, name, open = 1) {
 }
 
 export class Detail {
-  constructor(root, app) { Object.assign(this, { root, app, tab: "tree" }); }
+  constructor(root, app) {
+    Object.assign(this, { root, app, tab: "tree" });
+    document.getElementById("diagram").addEventListener("click", (e) => { this.asked = e.target.closest(".mark:not(.edit)") !== null; }, true);
+  }
 
   clear() {
     this.item = null;
     this.root.replaceChildren(h("h2", {}, t("rightPane")), h("p", { class: "dim" }, t("nothingSelected")));
   }
 
-  // show shows a record or a step. What was cut from a long record is fetched.
+  // show shows a record or a step; at a failure, why. What was cut from a long record is fetched.
   async show(item) {
     this.item = item;
+    this.why = this.asked || this.marks(item).some((m) => m.outcome === "failed");
+    this.asked = false;
     this.draw();
     if (!item.part) return;
     try {
@@ -58,8 +66,11 @@ export class Detail {
     if (r.status) facts.push(["Status", r.status]);
     const small = [t(r.dir), r.kind, r.label !== r.type && r.label, r.to && t("answersTo", r.to), r.late && t("late"),
       r.cut && t("leftOut", r.cut)].filter(Boolean);
-    const { list, panel, choose } = tabs("detail", t("rightPane"), ["tree", "text", "bytes", "clauses", "schema"], this.tab,
-      (key) => { this.tab = key; return this[key + "View"](r); });
+    let list = null; // until it is there, the tab is not the user's choice
+    const { list: row, panel, choose } = tabs("detail", t("rightPane"), this.tabsOf(r),
+      this.why ? "clauses" : r.was !== undefined && this.tab === "tree" ? "edited" : this.tab,
+      (key) => { if (list) this.tab = key; return this[key + "View"](r); });
+    list = row;
     this.choose = choose;
     const count = this.marks(r).length;
     if (count) list.querySelector("#detail-clauses").append(h("span", { class: "badge" }, String(count)));
@@ -71,6 +82,10 @@ export class Detail {
       this.root.append(h("p", { class: "row-of-buttons" }, button("use", () => this.app.composer.use(r))));
     }
   }
+
+  tabsOf(r) { return [...(r.was === undefined ? [] : ["edited"]), "tree", "text", "bytes", "clauses", "schema"]; }
+
+  editedView(r) { return [h("p", { class: "dim" }, t("editedText")), diffView(r.was, r.text || "")]; }
 
   marks(r) { return this.app.store.marks.get(r.n) || []; }
 
@@ -99,27 +114,64 @@ export class Detail {
   }
 
   clausesView(r) {
-    const marks = this.marks(r);
+    const rank = (m) => ["failed", "passed"].indexOf(m.outcome) + (m.outcome === "failed" ? 0 : 2);
+    const marks = [...this.marks(r)].sort((a, b) => rank(a) - rank(b));
     if (!marks.length) return h("p", { class: "dim" }, t("noClauses"));
-    return marks.map((m) => this.clause(m));
+    return marks.map((m) => this.clause(m, [r.to || this.before(r), r.n]));
   }
 
-  clause(m) {
+  // before returns the number of the latest message that the same party had got, or sent, before a record; 0 if none.
+  before(r) {
+    const { store } = this.app;
+    for (let i = store.position(r.n) - 1, n = 0; i >= 0 && n < lookedBack; i--, n++) {
+      const other = store.items[i];
+      if (!other.step && other.lane === r.lane && other.dir !== r.dir && ["request", "frame", "event"].includes(other.kind)) return other.n;
+    }
+    return 0;
+  }
+
+  // clause says what a clause demands, what was observed instead, in which records, and what may be behind it.
+  clause(m, records) {
+    const words = h("div");
     const el = h("article", { class: "clause " + classOf(m.outcome) },
-      h("h3", {}, h("span", { class: "mark " + classOf(m.outcome) }, `${signOf(m.outcome)} ${visible(m.clause)}`), " ", t(m.outcome)));
+      h("h3", {}, h("span", { class: "mark " + classOf(m.outcome) }, `${signOf(m.outcome)} ${visible(m.clause)}`), " ", t(m.outcome)), words);
     for (const k of ["expected", "observed"]) {
       if (m[k]) el.append(h("p", {}, h("b", {}, t(k)), " ", h("span", {}, visible(m[k]))));
     }
     if (m.reason) el.append(h("p", {}, visible(m.reason)));
     if (m.diff) el.append(h("pre", { class: "wrap", tabindex: "0", role: "group", "aria-label": t("observed") }, lines(m.diff)));
-    const words = h("div");
-    el.append(words);
     once("/clauses?protocol=" + encodeURIComponent(this.app.session?.protocol || "")).then((all) => {
       const c = all.find((x) => x.id === m.clause);
       if (!c) return;
       words.append(h("p", { class: "dim" }, visible(`${c.level} · ${c.section}`)),
         h("h4", {}, t("english")), h("blockquote", { lang: "en" }, visible(c.text)));
       if (c.source) words.append(h("h4", {}, t("source")), h("blockquote", {}, visible(c.source)));
+    }).catch(() => {});
+    if (m.outcome === "failed") el.append(this.behind(m, records));
+    return el;
+  }
+
+  // behind lists the records of a failure, the known faults that it looks like, and the command that judges it again.
+  behind(m, records) {
+    const el = h("div", {});
+    const all = [...new Set([...records, m.at])].filter((n) => n > 0 && this.app.store.at(n)).sort((a, b) => a - b);
+    if (all.length) {
+      el.append(h("h4", {}, t("records")), h("ul", { class: "recordlist" }, all.map((n) => {
+        const r = this.app.store.at(n);
+        return h("li", {}, h("button", { type: "button", class: "link", onclick: () => this.app.goTo(n) }, `#${n} `, t(r.dir), " ",
+          visible(r.type || r.label || r.kind)), " ", h("code", {}, visible((r.text || "").slice(0, 200))));
+      })));
+    }
+    const s = this.app.session;
+    get(`/sessions/${s.id}/why?clause=${encodeURIComponent(m.clause)}`).then((why) => {
+      if (why.looks_like.length) {
+        el.append(h("h4", {}, t("looksLike")), h("ul", { class: "looks" }, why.looks_like.map((l) =>
+          h("li", {}, h("code", {}, visible(l.fault)), " ", visible(l.why)))));
+      }
+      if (why.again) {
+        el.append(h("h4", {}, t("again")), h("p", { class: "again" }, h("code", {}, visible(why.again)), " ",
+          button("copy", () => this.app.copy(why.again), { class: "small", "aria-label": `${t("copy")}: ${t("again")}` })));
+      }
     }).catch(() => {});
     return el;
   }
@@ -136,8 +188,9 @@ export class Detail {
   stepView(s) {
     const failed = new Set(s.failures.map((f) => f.clause));
     const marks = [...s.failures, ...s.outcomes.filter((o) => !failed.has(o.clause))];
+    const records = Array.from({ length: Math.min(s.to - s.from, mostRecords) }, (_, i) => s.to - i);
     return [h("h2", {}, t("step")), h("p", { class: "stepname" }, visible(s.step)),
       h("p", {}, h("span", { class: "mark " + classOf(s.status) }, `${signOf(s.status)} ${t(s.status)}`), ` ${s.duration} ms`),
-      s.error && h("p", { class: "error" }, visible(s.error)), ...marks.map((m) => this.clause(m))].filter(Boolean);
+      s.error && h("p", { class: "error" }, visible(s.error)), ...marks.map((m) => this.clause(m, records))].filter(Boolean);
   }
 }

@@ -29,7 +29,7 @@ export class Diagram {
   get timeWidth() { return this.rows.width < narrow ? 52 : 116; }
   // compact reports whether clauses are only counted: the lanes need the room.
   get compact() { return this.rows.width < 620 || this.store.parties.length * comfort > this.rows.width - 300; }
-  get marksWidth() { return !this.store.marks.size ? 24 : this.compact ? 60 : 196; }
+  get marksWidth() { return !this.store.marks.size && !this.store.edited ? 24 : this.compact ? 60 : 196; }
 
   // fold folds the lanes of closed connections into one, or unfolds them.
   fold(on) {

@@ -36,7 +36,7 @@ export class Left {
       ...(state === "open" && s.kind !== "replay" && s.state === "open" ? [this.hang(s, p, "close"), this.hang(s, p, "cut")] : [])));
     return h("section", {}, h("h2", {}, t("parties")), ...addresses(s).map((url, i) =>
       h("p", { class: "url" }, h("code", {}, visible(url)),
-      button("copy", () => navigator.clipboard?.writeText(url).then(() => this.app.say(t("copied"))), { "data-id": i ? `copy ${i}` : "copy" }))),
+      button("copy", () => this.app.copy(url), { "data-id": i ? `copy ${i}` : "copy" }))),
     rows.length ? h("ul", { class: "parties" }, rows) : h("p", { class: "dim" }, t("noParties")));
   }
 
@@ -55,7 +55,7 @@ export class Left {
     for (const o of worst.values()) counts[o] = (counts[o] || 0) + 1;
     const rows = Object.entries(counts).map(([o, n]) => h("li", { class: classOf(o) }, `${signOf(o)} ${n} ${t(o)}`));
     const bad = [...worst].filter(([, o]) => o === "failed").slice(0, 20).map(([clause]) => button("", () =>
-      this.app.filter({ clause }), { class: "mark bad", "data-id": "c" + clause }));
+      this.app.whyOf(clause), { class: "mark bad", "data-id": "c" + clause }));
     bad.forEach((b) => { b.textContent = "✗ " + visible(b.dataset.id.slice(1)); });
     return h("section", {}, h("h2", {}, t("judgements")), rows.length ? h("ul", { class: "outcomes" }, rows) :
       h("p", { class: "dim" }, s.kind === "play" ? t("judgesProgram", visible(s.role), s.judges) : t("noJudgements")), bad.length ? h("p", { class: "chips" }, bad) : null,

@@ -9,6 +9,10 @@ import { t } from "./words.js";
 const tallest = 16_000_000; // pixels; browsers lose precision above
 export const narrow = 560; // pixels; below it a view leaves out what the detail shows
 
+// edited marks a message in whose place another was held.
+const edited = (r) => (r.was === undefined ? null : h("span", { class: "mark edit", title: t("editedText") }, "✎",
+  h("span", { class: "hidden" }, t("edited"))));
+
 export class Rows {
   // views are objects with head (an element above the rows), rowHeight(width), layout(), and fill(row, record).
   // session() returns the session that is shown; select(item, index) is called when a message is chosen.
@@ -162,10 +166,10 @@ export class Rows {
       const worst = ["failed", "passed"].map((o) => all.filter((m) => (o === "failed") === (m.outcome === "failed")))
         .find((some) => some.length);
       const same = worst.filter((m) => m.outcome === worst[0].outcome);
-      return h("span", { class: "marks" }, mark(same[0], String(same.length)),
+      return h("span", { class: "marks" }, edited(r), mark(same[0], String(same.length)),
         h("span", { class: "hidden" }, " " + same.slice(0, 3).map((m) => visible(m.clause)).join(" ")));
     }
-    return h("span", { class: "marks" }, all.slice(0, 2).map((m) => mark(m, visible(m.clause))),
+    return h("span", { class: "marks" }, edited(r), all.slice(0, 2).map((m) => mark(m, visible(m.clause))),
       all.length > 2 ? h("span", { class: "mark rest" }, `+${all.length - 2}`) : null);
   }
 

@@ -41,6 +41,7 @@ export class Store {
     this.items = []; // records, and steps: {step: Judged}
     this.shown = []; // indices into items
     this.marks = new Map(); // number of a record -> [{clause, outcome, expected, observed, diff, reason}]
+    this.edited = false; // some record was sent in the place of another
     this.clauses = new Map(); // clause -> how often it was judged
     this.seq = 0; // of the latest finding or judged
     this.size = 0; // characters
@@ -87,6 +88,7 @@ export class Store {
       this.types.set(r.type, (this.types.get(r.type) || 0) + 1);
     }
     for (const clause of r.clauses || []) this.mark(r.n, { clause, outcome: "failed" });
+    this.edited ||= r.was !== undefined;
     return r;
   }
 
