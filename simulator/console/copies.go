@@ -35,8 +35,8 @@ func (s *session) showCopies(_ http.ResponseWriter, r *http.Request) (any, error
 	return s.copiesOf(some[0]), nil
 }
 
-// withPath matches the label of a request: its method and path.
-var withPath = regexp.MustCompile(`^([A-Z]+) (/\S*)$`)
+// withPath matches the label of a request: its method and path, and perhaps the type of its message.
+var withPath = regexp.MustCompile(`^([A-Z]+) (/\S*)(?: [^(]\S*)?$`)
 
 // partyWord matches the name of a party that a raw line can have, as package terminal reads it.
 var partyWord = regexp.MustCompile(`^[\pL\d_-]+$`)
@@ -52,7 +52,7 @@ func (s *session) copiesOf(r transcript.Record) (out Copies) {
 	message := text
 	switch {
 	case r.Kind == transcript.Request && request != nil:
-		message = r.Label + " " + text
+		message = request[1] + " " + request[2] + " " + text
 	case r.Kind == transcript.Open && request != nil:
 		message = ""
 	case r.Kind != transcript.Frame:

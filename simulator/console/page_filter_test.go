@@ -24,6 +24,9 @@ func mixed(n int) string {
 		r["type"], r["party"], r["at"] = "agent_switched", fmt.Sprintf("C%d", (n-1)%30+1), (n-1)*100+250
 		r["text"] = fmt.Sprintf(`{"type":"agent_switched","data":{"requestId":"q%d","note":%q}}`, n-1,
 			strings.Repeat("x", n%500))
+		if n == 6 {
+			r["was"] = "{}"
+		}
 		if n%3 == 0 {
 			r["clauses"] = []string{"AS-042", "AS-043"}
 		}
@@ -66,6 +69,7 @@ func TestPageFilter(t *testing.T) {
 		{"kind:comment", "30", ""},
 		{"-is:heartbeat", "60", ""},
 		{"is:message -type:ping", "60", ""},
+		{"is:edited", "1", ""},
 		{"dir:sent", "30", ""},
 		{"n:10..19", "10", ""},
 		{"at:>11s", "11", ""},
@@ -148,6 +152,12 @@ func TestPageFilterKeys(t *testing.T) {
 	v.wait("document.querySelector('#filters [data-id=hideHeartbeats]').getAttribute('aria-pressed') === 'true'")
 	v.click("#filters [data-id=hideHeartbeats]")
 	v.wait("document.querySelector('#f-text').value === ''")
+	v.js("document.querySelector('#messages').focus()")
+	for key, becomes := range map[string]string{"h": "document.querySelector('#f-text').value === '-is:heartbeat'",
+		"v": "document.querySelector('#diagram').dataset.view === 'list'"} {
+		v.key(key)
+		v.wait(becomes)
+	}
 }
 
 // many are connections of which the given ones are closed.

@@ -62,7 +62,7 @@ export class Detail {
     const r = this.item;
     if (!r) { this.clear(); return; }
     if (r.step) { this.root.replaceChildren(...this.stepView(r.step)); return; }
-    const facts = [[t("party"), r.party], [t("type"), r.type], [t("time"), (r.at / 1000).toFixed(3) + " s"]];
+    const facts = [[t("party"), (r.of || r).lane || r.party], [t("type"), r.type], [t("time"), (r.at / 1000).toFixed(3) + " s"]];
     if (r.status) facts.push(["Status", r.status]);
     const small = [t(r.dir), r.kind, r.label !== r.type && r.label, r.to && t("answersTo", r.to), r.late && t("late"),
       r.cut && t("leftOut", r.cut)].filter(Boolean);

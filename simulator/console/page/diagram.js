@@ -12,6 +12,7 @@ const named = 30; // pixels between lanes that have a short name; if they are cl
 const least = 12; // pixels between lanes; if there is less room they are scrolled
 const bare = 44; // pixels between lanes below which names have no frame
 const shortest = 44; // pixels of an arrow
+const foldedWidth = 40; // pixels that the lane of closed connections has beside what all have
 const labelWidth = 320; // pixels that a label has, also where its arrow is shorter
 const mostLanes = 200;
 
@@ -59,11 +60,13 @@ export class Diagram {
     const lanes = this.arrange(room - edge);
     this.peerAt = this.timeWidth + room - edge;
     const n = lanes.length;
-    this.gap = n ? Math.max(least, (room - 2 * edge) / n) : room;
+    this.extra = this.folded ? foldedWidth : 0;
+    const free = room - 2 * edge - this.extra;
+    this.gap = n ? Math.max(least, free / n) : room;
     this.first = this.timeWidth + edge;
     this.where = new Map(lanes.flatMap((lane, i) => lane.parties.map((p) => [p, i])));
     this.many = new Set(lanes.flatMap((lane, i) => (lane.many ? [i] : [])));
-    const whole = width + Math.max(0, n * this.gap - (room - 2 * edge));
+    const whole = width + Math.max(0, n * this.gap - free);
     const s = this.rows.session();
     const left = this.rows.root.scrollLeft;
     for (const el of this.heads) { el.style.width = width + "px"; el.style.transform = `translateX(${left}px)`; }
@@ -106,7 +109,7 @@ export class Diagram {
   }
 
   // x returns where a lane is in the visible part.
-  x(i) { return this.first + this.gap * i - this.rows.root.scrollLeft; }
+  x(i) { return this.first + this.gap * i + (i > 0 ? this.extra : 0) - this.rows.root.scrollLeft; }
 
   inView(x) { return x >= this.timeWidth && x <= this.peerAt - edge; }
 

@@ -44,6 +44,7 @@ const states = {
   step: (r) => Boolean(r.step),
   message: (r) => !r.step && r.dir !== "noted" && !["open", "closed", "comment", "failure"].includes(r.kind),
   late: (r) => Boolean(r.late),
+  edited: (r) => r.was !== undefined,
 };
 
 const outcomes = { failed: "failed", passed: "passed", warned: "warned", warning: "warned", inconclusive: "warned",

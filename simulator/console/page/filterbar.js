@@ -28,7 +28,7 @@ export class FilterBar {
     this.clear = h("button", { type: "button", class: "clear", "data-id": "clear", "aria-label": t("clear"), title: t("clear"),
       onclick: () => { this.put(""); this.input.focus(); } }, "✕");
     const toggle = (key, on, act, more = {}) => button(key, act, { "aria-pressed": on, "data-id": key, ...more });
-    this.beats = toggle("hideHeartbeats", false, () => this.put(switchHeartbeats(this.text)));
+    this.beats = toggle("hideHeartbeats", false, () => this.heartbeats());
     this.views = ["diagram", "list"].map((name) => toggle(name === "list" ? "listView" : "diagramView", false, () => app.view(name)));
     this.fold = toggle("foldClosed", false, () => app.diagram.fold(!app.diagram.folded), { hidden: true });
     this.follow = toggle("follow", app.rows.follow, () => app.rows.toEnd(), { class: "follow" });
@@ -66,6 +66,9 @@ export class FilterBar {
     this.input.setSelectionRange(from + text.length, from + text.length);
     this.apply(this.input.value);
   }
+
+  // heartbeats hides heartbeats, or shows them.
+  heartbeats() { this.put(switchHeartbeats(this.text)); }
 
   // set replaces the terms of a key by one with a value.
   set(key, value) { this.put(having(this.text, key, value)); }

@@ -2,7 +2,8 @@
 import { $, h } from "./dom.js";
 import { t } from "./words.js";
 
-const table = [["n", "kNew"], ["c", "kCompose"], ["1 … 6", "kTabs"], ["/", "kSearch"], ["m", "kList"], ["↑ ↓  k j", "kMove"],
+const table = [["n", "kNew"], ["c", "kCompose"], ["1 … 6", "kTabs"], ["/", "kSearch"], ["m", "kList"], ["v", "kView"],
+  ["h", "kHeartbeats"], ["↑ ↓  k j", "kMove"],
   ["PgUp PgDn", "kPage"], ["Home End", "kEnds"], ["d", "kDetail"], ["w", "kWhy"], ["[ ]", "kSession"], ["Ctrl+Enter", "kSend"], ["Tab", "kTab"],
   ["Esc", "kEsc"], ["?", "kHelp"]];
 
@@ -33,7 +34,9 @@ export function shortcuts(e, app) {
   const acts = {
     n: () => app.newSession(), c: () => app.composer.focus(), "/": () => $("f-text").focus(), m: () => $("messages").focus(),
     d: () => $("right").querySelector("[role=tab][tabindex='0']")?.focus(), "?": () => app.help(),
-    w: () => app.nextFailure(), "[": () => step(-1), "]": () => step(1),
+    w: () => app.nextFailure(),
+    v: () => app.view(app.rows.view === app.list ? "diagram" : "list"), h: () => app.bar.heartbeats(),
+    "[": () => step(-1), "]": () => step(1),
   };
   const act = acts[e.key] || (/^[1-6]$/.test(e.key) ? () => app.composer.nth(Number(e.key) - 1) : null);
   if (!act) return;
