@@ -6,6 +6,9 @@ import { formOf } from "./form.js";
 import { hex, visible } from "./safe.js";
 import { t } from "./words.js";
 import { Play } from "./play.js";
+import { suggests } from "./suggest.js";
+
+const mostSteps = 50; // that are suggested
 
 export class Composer {
   constructor(root, app) {
@@ -64,19 +67,15 @@ export class Composer {
   }
 
   stepView() {
-    const list = h("ul", { class: "suggest", id: "suggest", role: "listbox", "aria-label": t("suggestions"), hidden: true });
-    const input = h("input", { id: "step", type: "text", role: "combobox", placeholder: t("stepHint"), "aria-label": t("step"),
-      "aria-autocomplete": "list", "aria-controls": "suggest", "aria-expanded": "false", autocomplete: "off",
-      spellcheck: "false", value: this.stepText });
+    const input = h("input", { id: "step", type: "text", placeholder: t("stepHint"), "aria-label": t("step"), value: this.stepText });
     const doc = h("textarea", { rows: 3, "aria-label": t("doc"), placeholder: t("docHint"), spellcheck: "false" });
     this.stepInput = input;
     this.suggestNext();
     const form = h("form", { class: "stepform", onsubmit: (e) => {
       e.preventDefault();
       this.execute(input, doc.value);
-    } }, h("div", { class: "stepline" }, input, h("button", { class: "main" }, t("execute"))), list,
+    } }, h("div", { class: "stepline" }, input, h("button", { class: "main" }, t("execute"))), this.completes(input),
     h("details", {}, h("summary", {}, t("doc")), doc));
-    this.completes(input, list);
     return [this.queueView(), form].filter(Boolean);
   }
 
@@ -122,58 +121,35 @@ export class Composer {
   }
 
   // completes offers the steps that the line can become.
-  completes(input, list) {
-    let at = -1;
-    let turn = 0;
-    const show = (all) => {
-      at = -1;
-      list.replaceChildren(...all.slice(0, 50).map((text, i) => h("li", { role: "option", id: "suggest-" + i,
-        "aria-selected": "false", onmousedown: (e) => { e.preventDefault(); take(text); } }, visible(text))));
-      list.hidden = all.length === 0;
-      input.setAttribute("aria-expanded", !list.hidden);
-      input.removeAttribute("aria-activedescendant");
-    };
-    const take = (text) => { this.stepText = input.value = text; show([]); input.focus(); };
-    const ask = async (longer) => {
-      const mine = ++turn;
-      const line = input.value;
-      this.stepText = line;
-      if (!line.trim() && !longer) { show([]); return; }
-      const id = this.app.session.id;
-      const q = encodeURIComponent(line);
-      try {
-        const got = await get(`/sessions/${id}/complete?line=${q}`);
-        if (mine !== turn) return;
-        if (longer && got.longer.length > line.length) this.stepText = input.value = got.longer;
-        const all = got.all.length ? got.all : (await get(`/sessions/${id}/search?n=20&q=${q}`)).steps;
-        if (mine === turn) show(all);
-      } catch { show([]); }
-    };
-    input.addEventListener("input", () => ask(false));
-    input.addEventListener("blur", () => { turn++; show([]); });
+  completes(input) {
+    const take = ({ text }) => { this.stepText = input.value = text; input.focus(); };
+    const list = suggests(input, "suggest", t("suggestions"), (longer) => this.stepsFor(input, longer), take);
     input.addEventListener("keydown", (e) => {
-      const n = list.children.length;
-      if ((e.key === "ArrowRight" || e.key === "ArrowDown") && !input.value && this.next && !n) {
+      if ((e.key === "ArrowRight" || e.key === "ArrowDown") && !input.value && this.next && list.hidden) {
         e.preventDefault();
-        take(this.next);
-      } else if (e.key === "Tab" && !e.shiftKey && input.value && (list.hidden || at < 0) && this.stepText !== this.tabbed) {
+        take({ text: this.next });
+      } else if (e.key === "Tab" && !e.shiftKey && input.value && !input.hasAttribute("aria-activedescendant") &&
+        this.stepText !== this.tabbed) {
         e.preventDefault();
-        ask(true).then(() => { this.tabbed = input.value; });
-      } else if ((e.key === "ArrowDown" || e.key === "ArrowUp") && n) {
-        e.preventDefault();
-        at = (at + (e.key === "ArrowDown" ? 1 : -1) + n + (at < 0 && e.key === "ArrowUp" ? 1 : 0)) % n;
-        [...list.children].forEach((li, i) => li.setAttribute("aria-selected", i === at));
-        list.children[at].scrollIntoView({ block: "nearest" });
-        input.setAttribute("aria-activedescendant", "suggest-" + at);
-      } else if (e.key === "Enter" && at >= 0) {
-        e.preventDefault();
-        take(list.children[at].textContent);
-      } else if (e.key === "Escape" && !list.hidden) {
-        e.preventDefault();
-        e.stopPropagation();
-        show([]);
+        list.ask(true).then(() => { this.tabbed = input.value; });
       }
     });
+    return list;
+  }
+
+  // stepsFor finds the steps that a line can become; longer makes it as long as all of them begin.
+  async stepsFor(input, longer) {
+    const line = input.value;
+    this.stepText = line;
+    if (!line.trim() && !longer) return [];
+    const { id } = this.app.session;
+    const q = encodeURIComponent(line);
+    try {
+      const got = await get(`/sessions/${id}/complete?line=${q}`);
+      if (longer && input.value === line && got.longer.length > line.length) this.stepText = input.value = got.longer;
+      const all = got.all.length ? got.all : (await get(`/sessions/${id}/search?n=20&q=${q}`)).steps;
+      return all.slice(0, mostSteps).map((text) => ({ text }));
+    } catch { return []; }
   }
 
   // to makes the choice of the party that sends.

@@ -23,7 +23,10 @@ export class FilterBar {
     const had = this.root.contains(document.activeElement) ? document.activeElement.dataset.id : "";
     this.input = h("input", { id: "f-text", type: "search", "data-id": "text", "aria-label": t("filters"), placeholder: t("filterHint"),
       value: this.text, "aria-describedby": "f-mistake", oninput: () => this.apply(this.input.value) });
-    const list = suggests(this.input, "f-suggest", t("suggestions"), () => this.suggestions(), (one) => this.take(one));
+    const list = suggests(this.input, "f-suggest", t("suggestions"), () => this.suggestions(), (one) => {
+      this.take(one);
+      list.ask();
+    });
     this.mistake = h("p", { id: "f-mistake", class: "mistake", role: "status" });
     this.clear = h("button", { type: "button", class: "clear", "data-id": "clear", "aria-label": t("clear"), title: t("clear"),
       onclick: () => { this.put(""); this.input.focus(); } }, "✕");
@@ -35,7 +38,8 @@ export class FilterBar {
     this.root.replaceChildren(h("div", { class: "filterfield" }, this.input, this.clear, list), this.beats,
       h("span", { class: "switch", role: "group", "aria-label": t("view") }, this.views), this.fold, this.follow, this.mistake);
     this.tell();
-    if (had) { this.root.querySelector(`[data-id="${had}"]`)?.focus(); list.close(); }
+    if (had) this.root.querySelector(`[data-id="${had}"]`)?.focus();
+    this.input.addEventListener("focus", () => list.ask());
   }
 
   // tell shows what is switched on, and the mistake in the filter.
