@@ -52,6 +52,9 @@ It judges every clause that observed traffic can decide, of both sides where the
 and says before it starts how many these are. A clause passes only if the traffic showed that it is kept. Clauses
 that need an act of the harness are not tested. Such results never certify.
 
+On a terminal it shows a line for each message with its judgement, and takes keys: ? lists them. They inspect, filter,
+pause, hold messages back, copy and export. Elsewhere it prints lines.
+
 With --console it also serves the page of parley simulate, whose URL is the second line: it shows each message with
 its judgements, and holds the messages that you choose, so that you can edit, drop, repeat or delay them. With a
 command its URL is a line of its own on stderr.
@@ -116,6 +119,7 @@ func (o proxyOptions) runProxy(ctx context.Context, s *streams) error {
 	o.announceClauses(opts, collect, s)
 	live := newLiveView(s, len(opts.Roles) > 1)
 	opts.Found, opts.Event = live.printFinding, live.printEvent
+	live.screen = o.openScreen(&opts, collect, s)
 	opts.Ended = addEnded(collect, s)
 	ctx, stop := o.untilTime(ctx)
 	defer stop()
@@ -136,6 +140,7 @@ func (o proxyOptions) runProxy(ctx context.Context, s *streams) error {
 		return err
 	}
 	res := collect.Results()
+	noteHeld(res, live.screen)
 	bad.reportEffects(res, s.Err)
 	if err != nil {
 		fmt.Fprintf(s.Err, "%s: %v\n", program, err)
@@ -214,9 +219,13 @@ func (o proxyOptions) listenUntil(ctx context.Context, opts proxy.Options, s *st
 		return o.openError(err)
 	}
 	s.printURL("your clients connect to", p.URL())
-	live.followTraffic(p.Stats)
-	<-ctx.Done()
-	err = p.Close()
+	if live.screen != nil {
+		err = o.watchScreen(ctx, live.screen, p)
+	} else {
+		live.followTraffic(p.Stats)
+		<-ctx.Done()
+	}
+	err = errors.Join(err, p.Close())
 	tellUnjudged(p.Stats(), s)
 	return err
 }

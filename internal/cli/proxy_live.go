@@ -15,6 +15,7 @@ import (
 	"parley/simulator/console"
 	"parley/simulator/counterpart"
 	"parley/simulator/proxy"
+	"parley/simulator/trafficview"
 	"parley/steps"
 	"parley/transport/recording"
 	"parley/transport/transcript"
@@ -23,10 +24,11 @@ import (
 // liveView shows what passes: findings and connections in lines and, on a terminal, one line that counts. It is safe
 // for concurrent use.
 type liveView struct {
-	s     *streams
-	roles bool // there are several
-	done  chan struct{}
-	work  sync.WaitGroup
+	s      *streams
+	roles  bool              // there are several
+	screen *trafficview.View // shows the traffic instead; nil: nothing does
+	done   chan struct{}
+	work   sync.WaitGroup
 
 	mu    sync.Mutex
 	shown bool // the counting line is there

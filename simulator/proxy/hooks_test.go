@@ -43,6 +43,36 @@ func TestHandle(t *testing.T) {
 	}
 }
 
+// TestHold: what is held back reaches nobody until it is let pass, and passes as it came, and the server
+// is judged as without. That clients are, too, is in TestClientSide.
+func TestHold(t *testing.T) {
+	o := options(t, "session-chat", bundle(t, "session-chat", "server", ""))
+	asked, pass := make(chan string, 10), make(chan struct{})
+	o.Hold = func(_ context.Context, m gate.Message) {
+		if m.Kind == transcript.Frame && m.From == gate.Client {
+			asked <- string(m.Body)
+			<-pass
+		}
+	}
+	s := openProxy(t, o, "")
+	c := dial(t, s.URL()+socket)
+	sendText(t, c, `{"type":"chat","agent_id":"a","content":"hello"}`)
+	if got := <-asked; got != `{"type":"chat","agent_id":"a","content":"hello"}` {
+		t.Errorf("held %q", got)
+	}
+	if n := s.Stats().Messages; n > 3 { // the request, its answer, and what the client sent
+		t.Errorf("%d messages passed while the first was held", n)
+	}
+	close(pass)
+	readUntil(t, c, `"result"`)
+	_ = c.Close(websocket.StatusNormalClosure, "")
+	awaitEvent(t, s.ends, "C1")
+	got := outcomes(s.close(), "server")
+	if len(got[verdict.Failed]) > 0 || !slices.Contains(got[verdict.Passed], "SC-039") {
+		t.Errorf("passed %v, failed %v", got[verdict.Passed], got[verdict.Failed])
+	}
+}
+
 // TestRecord: Options.Record gets each record in order, with its time and the redactor.
 func TestRecord(t *testing.T) {
 	o := options(t, "session-chat", bundle(t, "session-chat", "server", ""))

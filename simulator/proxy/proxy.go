@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"cmp"
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -36,6 +37,10 @@ type Options struct {
 	// Handle decides on each message before it passes. nil: all pass as they come. With a Handle, roles whose targets are
 	// clients are not judged, since they may not have received what the server sent. Pipe does not call it.
 	Handle gate.Handler
+
+	// Hold is called before each message passes, and may block: the message then passes as it came. It is called as
+	// Handle is, and before that. nil: nothing waits.
+	Hold func(ctx context.Context, m gate.Message)
 
 	// Record is called with each record as seen at the client's end, in order, from one goroutine. N counts from 1, At
 	// from the beginning of the proxy; Event is nil. The caller must not keep what redact removes. nil: no calls.
@@ -163,7 +168,7 @@ func Open(o Options) (*Proxy, error) {
 		return nil, err
 	}
 	g := gate.Options{Addr: o.Listen, TLS: o.TLS, Upstream: func() string { return o.To }, UpstreamTLS: o.ToTLS,
-		Header: o.Header, Program: Server, Sink: p.queueRecord, Party: p.partyOfRequest, Handle: o.Handle,
+		Header: o.Header, Program: Server, Sink: p.queueRecord, Party: p.partyOfRequest, Handle: o.handler(),
 		MaxLinks: maxLinks}
 	if o.Token != "" {
 		g.Admit = p.admitRequest
@@ -173,6 +178,20 @@ func Open(o Options) (*Proxy, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// handler returns what decides on messages: Handle, behind Hold.
+func (o Options) handler() gate.Handler {
+	if o.Hold == nil {
+		return o.Handle
+	}
+	return func(ctx context.Context, m gate.Message) gate.Decision {
+		o.Hold(ctx, m)
+		if o.Handle == nil {
+			return gate.Decision{}
+		}
+		return o.Handle(ctx, m)
+	}
 }
 
 // newProxy makes a proxy without a gate. recorded is when the times of its records begin to count, if they are those of

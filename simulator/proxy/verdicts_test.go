@@ -1,6 +1,7 @@
 package proxy_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"parley/features/verdict"
 	"parley/reference-server/bundled"
 	"parley/runner"
+	"parley/simulator/gate"
 	"parley/simulator/proxy"
 	"parley/steps/protocols"
 )
@@ -108,9 +110,18 @@ func TestMutant(t *testing.T) {
 	}
 }
 
-// TestClientSide: a client that calls an unannounced tool is found, on its connection, and the host is not blamed.
+// TestClientSide: a client that calls an unannounced tool is found, on its connection, and the host is not blamed; so
+// also where messages can be held back.
 func TestClientSide(t *testing.T) {
-	s := openProxy(t, options(t, "external-agent", bundle(t, "external-agent", "host", "")), "")
+	for _, hold := range []func(context.Context, gate.Message){nil, func(context.Context, gate.Message) {}} {
+		o := options(t, "external-agent", bundle(t, "external-agent", "host", ""))
+		o.Hold = hold
+		judgesClient(t, openProxy(t, o, ""))
+	}
+}
+
+func judgesClient(t *testing.T, s *stand) {
+	t.Helper()
 	suite(t, "external-agent", "host", s.URL(), "@EA-093") // the harness calls unknown tools
 	res := s.close()
 	host, agent := outcomes(res, "host"), outcomes(res, "agent")
