@@ -67,7 +67,7 @@ func TestReadmeCommands(t *testing.T) {
 	for _, e := range all {
 		names = append(names, e.command)
 	}
-	want := []string{"make build", "export PATH=$PWD/bin:$PATH", "make run", "parley init http://localhost:3000",
+	want := []string{"make build", "export PATH=$PWD/bin:$PATH", "parley demo", "make run", "parley init http://localhost:3000",
 		"parley doctor --target target.yaml", "parley run --target target.yaml"}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Fatalf("TestReadme needs to know the exit code of each command:\n%s", diff)
@@ -83,7 +83,8 @@ func TestReadmeCommands(t *testing.T) {
 	}
 	n := &newcomer{t: t, dir: t.TempDir(), outputs: t.TempDir(), env: []string{"LANG=C", "PATH=" + filepath.Dir(program)}}
 	n.session = exampleServer(t)
-	n.follow(all[3:5]) // the run takes seconds: TestReadme
+	n.follow(all[2:3])
+	n.follow(all[4:6]) // the run takes seconds: TestReadme
 }
 
 // TestReadme follows the README in a fresh clone with empty caches, in an environment that has a PATH with Go, make,
@@ -122,7 +123,7 @@ func TestReadme(t *testing.T) {
 		n.t, n.dir = t, clone(t, filepath.Join(root, "read-only"))
 		everywhere(t, n.dir, func(m fs.FileMode) fs.FileMode { return m &^ 0o222 })
 		before := listing(t, n.dir)
-		n.follow(commands[2:3]) // make run: the others write in the checkout
+		n.follow(commands[3:4]) // make run: the others write in the checkout
 		if diff := cmp.Diff(before, listing(t, n.dir)); diff != "" {
 			t.Errorf("the checkout has changed:\n%s", diff)
 		}
