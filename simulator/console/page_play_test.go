@@ -97,21 +97,22 @@ func TestPageMinds(t *testing.T) {
 		t.Errorf("the mutant answers as the correct target: %s", all)
 	}
 	v.click("#compose-minds")
-	v.types(".minds textarea", "script: mine\nrules: 7\n")
-	v.click(".minds details button")
-	v.wait("/script:2:\\d+: /.test(document.querySelector('#alert').innerText)")
+	v.click(".minds [data-id=script]")
+	v.types("dialog textarea", "script: mine\nrules: 7\n")
+	v.click("dialog .main")
+	v.wait("/script:2:\\d+: /.test(document.querySelector('dialog .error').innerText)")
 	v.shot("mistake")
-	v.axe("alert", "#alert")
-	v.types(".minds textarea", `script: mine
+	v.axe("mistake", "dialog")
+	v.types("dialog textarea", `script: mine
 protocol: agent-select
 as: server
 rules:
 - on: {open: /agents/ws}
   answer: [{send: {type: agent_list, by: the script}}]
 `)
-	v.click(".minds details button")
-	v.wait("document.querySelector('.minds summary').innerText.includes('mine')")
-	v.wait("document.querySelector('#alert').innerText === ''")
+	v.click("dialog .main")
+	v.wait("!document.querySelector('dialog')")
+	v.wait("document.querySelector('.minds [data-id=script]').innerText === 'mine'")
 	v.mind("script")
 	for err := error(nil); err == nil; { // the mutant is replaced, which ends its connections
 		_, _, err = b.c.Read(b.ctx)

@@ -285,10 +285,14 @@ class App {
 
   alert(e) {
     const text = visible(e.message || e) + (e.similar?.length ? ": " + visible(e.similar.slice(0, 3).join(" | ")) : "");
+    this.alertIn(document.querySelector("dialog[open] > header") || document.querySelector(".bar"));
     $("alert").replaceChildren(text, button("closeIt", () => $("alert").replaceChildren()));
     clearTimeout(this.fade);
     this.fade = setTimeout(() => $("alert").replaceChildren(), 15_000);
   }
+
+  // alertIn shows alerts below a header, where they cover nothing.
+  alertIn(header) { header.after($("alert")); }
 
   async do(fn) { try { return await fn(); } catch (e) { this.alert(e); return undefined; } }
 
@@ -305,8 +309,12 @@ class App {
   }
 
   dialog(title, content) {
-    document.querySelector("dialog")?.remove();
-    const el = h("dialog", { "aria-labelledby": "dialog-title", onclose: () => el.remove() },
+    const remove = (old) => {
+      if (old?.contains($("alert"))) this.alertIn(document.querySelector(".bar"));
+      old?.remove();
+    };
+    remove(document.querySelector("dialog"));
+    const el = h("dialog", { "aria-labelledby": "dialog-title", onclose: () => remove(el) },
       h("header", {}, h("h2", { id: "dialog-title" }, title), button("closeIt", () => el.close(), { class: "quiet" })), ...content);
     document.body.append(el);
     el.showModal();

@@ -52,7 +52,10 @@ export class Composer {
     this.focus();
   }
 
-  focus() { this.root.querySelector(".panel input, .panel textarea, .panel select, .panel button")?.focus(); }
+  focus() {
+    const first = (...kinds) => this.root.querySelector(kinds.map((k) => ".panel " + k).join());
+    (first("input", "textarea", "select") || first("button"))?.focus();
+  }
 
   // use takes the content of a message into the raw text.
   use(r) {
@@ -86,7 +89,7 @@ export class Composer {
         const [text] = this.queue.splice(0, 1);
         this.choose("step");
         this.run(text);
-      }));
+      }, { "data-id": "nextStep" }));
   }
 
   async execute(input, doc) {

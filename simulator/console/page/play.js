@@ -21,11 +21,44 @@ export class Play {
 
   held() {
     this.root = h("div", { class: "held" });
+    const bar = this.allBar();
     this.fill();
-    return this.root;
+    return [bar, this.root];
+  }
+
+  // allBar decides on all held messages at once.
+  allBar() {
+    const count = h("span", { class: "dim" });
+    const el = h("p", { class: "row-of-buttons allheld" }, count, button("sendAll", () => this.decideAll("send"), { "data-id": "sendAll" }),
+      button("dropAll", () => this.decideAll("drop")));
+    el.refresh = () => {
+      el.hidden = !this.list.length;
+      count.textContent = t("heldCount", this.list.length);
+    };
+    el.refresh();
+    this.bars = [...(this.bars || []).filter((one) => one.isConnected), el];
+    return el;
+  }
+
+  // decideAll decides on all messages that are held now, the oldest first, each as it is edited.
+  async decideAll(how) {
+    for (const m of [...this.list]) {
+      const box = this.boxes.get(m.n);
+      if (!await (box ? box.decide(how) : this.decide(m, { do: how }))) return;
+    }
+  }
+
+  // decide makes a decision about a message, and reports whether it could be made.
+  async decide(m, body) {
+    try {
+      await post(`${this.path}/held/${m.n}`, body);
+      this.update(this.list.filter((one) => one.n !== m.n)); // others may have come since it was answered
+      return true;
+    } catch (e) { this.app.alert(e); return false; }
   }
 
   fill() {
+    for (const bar of this.bars || []) bar.refresh();
     if (!this.root) return;
     const now = new Set(this.list.map((m) => m.n));
     for (const n of [...this.boxes.keys()]) if (!now.has(n)) this.boxes.delete(n);
@@ -46,19 +79,17 @@ export class Play {
     const text = h("textarea", { rows: 3, spellcheck: "false", "aria-label": `${t("message")} ${m.n}`, readonly: coded,
       value: coded ? hex(bytesOf(m)) : m.text });
     const after = h("input", { type: "number", min: "0", max: "3600000", step: "100", value: "0" });
-    const decide = (how) => async () => {
+    const decide = (how) => {
       const body = { do: how === "drop" ? how : "send" };
       if (how === "twice") body.instead = [text.value, text.value];
       if (how === "send" && !coded && text.value !== m.text) body.body = text.value;
       if (how !== "drop" && Number(after.value) > 0) body.after = Math.round(Number(after.value)) + "ms";
-      try {
-        await post(`${this.path}/held/${m.n}`, body);
-        this.update(this.list.filter((one) => one.n !== m.n)); // others may have come since it was answered
-      } catch (e) { this.app.alert(e); }
+      return this.decide(m, body);
     };
-    const el = h("article", { class: "heldbox", "data-n": m.n }, head, text, h("p", { class: "row-of-buttons" },
-      button("send", decide("send"), { class: "main" }), button("twice", decide("twice"), { disabled: coded }),
-      button("drop", decide("drop")), field(t("delay"), after)));
+    const el = h("article", { class: "heldbox", "data-n": m.n, "aria-label": `${t("held")}: ${visible(m.type || "?")}` }, head, text, h("p", { class: "row-of-buttons" },
+      button("send", () => decide("send"), { class: "main" }),
+      button("twice", () => decide("twice"), { disabled: coded }), button("drop", () => decide("drop")), field(t("delay"), after)));
+    el.decide = decide;
     el.tick = () => {
       const left = Math.max(0, Math.round((Date.parse(m.until) - Date.now()) / 1000));
       head.lastChild.textContent = t("heldFor", [m.to, m.party].filter(Boolean).map(visible).join(" · "),
@@ -80,30 +111,42 @@ export class Play {
 
   // refresh shows what a session has in mind, which may be changed elsewhere, except where somebody writes.
   refresh(s) {
-    const { all, input, name } = this.shown || {};
+    const { all, input, name, types } = this.shown || {};
     if (!all?.isConnected) return;
     if (all !== document.activeElement) all.value = s.mind;
     if (input !== document.activeElement) input.value = s.mutant || "";
     name(s.script);
+    types(s.minds);
   }
 
   minds() {
     const s = this.app.session;
     const all = select(minds(), s.mind, { onchange: () => this.put("mind", { mind: all.value }) });
-    const box = h("div", { class: "minds" }, field(t("mindAll"), all), this.mutants(s), this.scripts(s));
     this.shown = { ...this.shown, all };
-    const types = h("div", { class: "typeminds" });
-    box.append(types);
+    return h("div", { class: "minds" }, field(t("mindAll"), all), this.mutants(s), this.scripts(s), this.types(s), this.allBar());
+  }
+
+  // types lists the types that have a mind of their own, and gives another one such a mind.
+  types(s) {
+    const names = h("datalist", { id: "mindtypes" });
+    const name = h("input", { type: "text", list: "mindtypes", autocomplete: "off", spellcheck: "false" });
+    const mind = select(minds().map(([v]) => v).filter((v) => v !== "mutant"), "ask", {});
     once("/schemas?protocol=" + encodeURIComponent(s.protocol)).catch(() => []).then((known) => {
-      const names = new Set([...known.map((k) => k.type), ...this.app.store.types.keys(), ...Object.keys(s.minds)]);
-      for (const name of [...names].filter(Boolean).sort().slice(0, 200)) {
-        const el = select([["", t("byDefault")], ...minds().map(([v]) => v)], s.minds[name] || "",
-          { "aria-label": t("mindType", visible(name)),
-            onchange: () => this.put("mind", { mind: el.value || this.app.session.mind, types: [name] }) });
-        types.append(field(visible(name), el));
-      }
+      const all = new Set([...known.map((k) => k.type), ...this.app.store.types.keys()].filter(Boolean));
+      names.append(...[...all].sort().slice(0, 500).map((v) => h("option", { value: v })));
     });
-    return box;
+    const own = h("ul", { class: "ownminds", "aria-label": t("mindTypes") });
+    const refresh = (minds) => own.replaceChildren(...Object.entries(minds).filter(([, m]) => m !== this.app.session.mind).sort().map(([type, m]) => h("li", {},
+      visible(`${type}: ${m}`), button("remove", () => this.put("mind", { mind: this.app.session.mind, types: [type] }).then(() => name.focus()),
+        { class: "small", "aria-label": `${t("remove")}: ${visible(type)}` }))));
+    refresh(s.minds);
+    this.shown = { ...this.shown, types: refresh };
+    return h("form", { class: "typeminds", onsubmit: async (e) => {
+      e.preventDefault();
+      if (!name.value.trim()) return;
+      await this.put("mind", { mind: mind.value, types: [name.value.trim()] });
+      name.value = "";
+    } }, field(t("mindType"), name), field(t("mind"), mind), h("button", {}, t("setMind")), names, own);
   }
 
   mutants(s) {
@@ -125,25 +168,35 @@ export class Play {
     return h("div", {}, field(t("mutant"), input, why), list);
   }
 
+  // scripts shows the script, which a dialog changes.
   scripts(s) {
-    const text = h("textarea", { rows: 4, spellcheck: "false" });
-    const names = select([["", t("ownScript")]], "", { onchange: () => { text.value = ready.get(names.value) || ""; } });
-    const ready = new Map();
-    once("/scripts?protocol=" + encodeURIComponent(s.protocol)).then((all) => {
-      for (const x of all) {
-        ready.set(x.name, x.source);
-        names.append(h("option", { value: x.name }, visible(`${x.name}: ${x.title}`)));
-      }
-      if (ready.has(s.script)) { names.value = s.script; text.value = ready.get(s.script); }
-    }).catch(() => {});
-    const title = h("summary", {});
-    const name = (script) => { title.textContent = t("script") + (script ? ": " + visible(script) : ""); };
+    const open = h("button", { type: "button", "data-id": "script", onclick: () => this.app.do(() => this.editScript()) });
+    const name = (script) => { open.textContent = script ? visible(script) : t("noScript"); };
     name(s.script);
     this.shown = { ...this.shown, name };
-    return h("details", {}, title, field(t("script"), names),
-      field(t("scriptText"), text), button("apply", () => {
-        const same = names.value && ready.get(names.value) === text.value;
-        return this.put("script", { script: same ? names.value : text.value });
-      }));
+    return h("div", { class: "field" }, h("span", { id: "script-of" }, t("script")), open);
+  }
+
+  // editScript asks for a script: a ready one, or the text of one.
+  async editScript() {
+    const s = this.app.session;
+    const all = await once("/scripts?protocol=" + encodeURIComponent(s.protocol)).catch(() => []);
+    const ready = new Map(all.filter((x) => x.as === s.as).map((x) => [x.name, x]));
+    const text = h("textarea", { rows: 12, spellcheck: "false", value: ready.get(s.script)?.source || "" });
+    const names = select([["", t("ownScript")], ...[...ready.values()].map((x) => [x.name, visible(`${x.name}: ${x.title}`)])], s.script || "",
+      { onchange: () => { text.value = ready.get(names.value)?.source || ""; } });
+    const note = h("p", { class: "error", role: "alert" });
+    const el = this.app.dialog(t("script"), [h("form", { class: "start", onsubmit: async (e) => {
+      e.preventDefault();
+      note.textContent = "";
+      const script = names.value && ready.get(names.value).source === text.value ? names.value : text.value;
+      try {
+        this.app.changed(await put(`${this.path}/script`, { script }));
+        this.app.say(t("applied"));
+        el.close();
+      } catch (err) { note.textContent = visible(err.message); }
+    } }, field(t("script"), names), field(t("scriptText"), text), note, h("p", { class: "row-of-buttons" },
+      h("button", { class: "main" }, t("apply")), button("cancel", () => el.close())))]);
+    names.focus();
   }
 }

@@ -100,6 +100,6 @@ export class Waiting {
     }
     const line = this.lines.find((x) => x.sent && x.id === this.app.session.id);
     if (line) line.cancelled = true;
-    this.app.do(async () => this.app.changed(await call("DELETE", `/sessions/${this.app.session.id}/steps/${p.n}`)));
+    this.app.do(() => call("DELETE", `/sessions/${this.app.session.id}/steps/${p.n}`)); // the stream says what follows
   }
 }
