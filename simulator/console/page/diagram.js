@@ -90,7 +90,8 @@ export class Diagram {
     const tight = this.gap < comfort && !lane.many;
     const name = tight ? lane.name.split(" ").at(-1) : lane.name;
     const title = lane.many ? lane.parties.slice(0, 60).map(visible).join(", ") : lane.name;
-    const el = h("span", { class: `lane${tight ? " tight" : ""}${this.gap < bare ? " bare" : ""}${lane.many ? " many" : ""}`, title }, h("span", {}, name));
+    const kinds = ["lane", tight && "tight", this.gap < bare && "bare", lane.many && "many"].filter(Boolean);
+    const el = h("span", { class: kinds.join(" "), title }, h("span", {}, name));
     if (lane.many) el.addEventListener("click", () => this.fold(!this.folded));
     this.place(el, x, Math.min(lane.many ? nameWidth : this.gap * step, nameWidth));
     return el;
