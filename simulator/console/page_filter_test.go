@@ -118,6 +118,8 @@ func TestPageFilterKept(t *testing.T) {
 	v.wait("document.querySelectorAll('.row').length === 1")
 	v.click("#filters [data-id=clear]")
 	v.wait("location.hash === '#1'")
+	v.do(chromedp.Navigate("about:blank"), chromedp.Navigate(base+"/#%?filter=%"))
+	v.wait(ready + "document.querySelectorAll('.row').length > 3")
 }
 
 // TestPageFilterKeys: keys and values that occur are suggested and taken with the keyboard alone; the switch of the

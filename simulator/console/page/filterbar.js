@@ -9,7 +9,7 @@ const rest = 300; // milliseconds without a change after which the filter is wri
 // fromHash reads what the address says: the session and its filter.
 export function fromHash() {
   const [id, query = ""] = location.hash.slice(1).split("?");
-  return { id: decodeURIComponent(id), filter: new URLSearchParams(query).get("filter") || "" };
+  return { id: new URLSearchParams("id=" + id).get("id"), filter: new URLSearchParams(query).get("filter") || "" };
 }
 
 export class FilterBar {
