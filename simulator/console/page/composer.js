@@ -3,7 +3,8 @@ import { get, once, post } from "./api.js";
 import { bodyOf, ways } from "./broken.js";
 import { $, button, field, h, select, tabs } from "./dom.js";
 import { formOf } from "./form.js";
-import { hex, visible } from "./safe.js";
+import { hex, lines, visible } from "./safe.js";
+import { fill, literal, offersIn } from "./variables.js";
 import { t } from "./words.js";
 import { Play } from "./play.js";
 import { suggests } from "./suggest.js";
@@ -59,7 +60,8 @@ export class Composer {
 
   // use takes the content of a message into the raw text.
   use(r) {
-    this.rawText = this.baseText = r.text;
+    this.rawText = literal(r.text);
+    this.baseText = r.text;
     if (this.keys.includes("raw")) this.choose("raw");
     this.focus();
   }
@@ -170,13 +172,31 @@ export class Composer {
   }
 
   rawView() {
+    const { store } = this.app;
     const text = h("textarea", { id: "raw", rows: 5, "aria-label": t("message"), placeholder: t("rawHint"), spellcheck: "false",
-      value: this.rawText, oninput: () => { this.rawText = text.value; } });
-    const form = h("form", { class: "sender", onsubmit: (e) => { e.preventDefault(); this.send(text.value); } },
+      value: this.rawText, oninput: () => { this.rawText = text.value; show(); } });
+    const list = offersIn(text, store);
+    const preview = h("pre", { class: "wrap filled", tabindex: "0", role: "group", "aria-label": t("preview"), hidden: true });
+    const show = () => {
+      preview.hidden = !text.value.includes("${");
+      if (preview.hidden) return;
+      const { text: filled, missing } = fill(text.value, store, this.party);
+      preview.classList.toggle("warn", missing.length > 0);
+      preview.textContent = missing.length ? t("noVariable", visible(missing[0])) : lines(filled);
+    };
+    show();
+    return h("form", { class: "sender", onsubmit: (e) => {
+      e.preventDefault();
+      const { text: filled, missing } = fill(text.value, store, this.party);
+      if (missing.length) this.app.alert(new Error(t("noVariable", missing[0]))); else this.send(filled);
+    } },
       h("div", { class: "side" }, this.to(), h("button", { class: "main" }, t("send")), button("pretty", () => {
         try { this.rawText = text.value = JSON.stringify(JSON.parse(text.value), null, 2); } catch (e) { this.app.alert(e); }
-      })), text);
-    return form;
+      }), button("insert", () => {
+        text.focus();
+        text.setRangeText("${", text.selectionStart, text.selectionEnd, "end");
+        text.dispatchEvent(new Event("input", { bubbles: true }));
+      })), h("div", { class: "grow" }, text, list, preview));
   }
 
   // schemas returns the schemas of messages; of a play those that the played party sends come first.
