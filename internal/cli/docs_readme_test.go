@@ -67,8 +67,8 @@ func TestReadmeCommands(t *testing.T) {
 	for _, e := range all {
 		names = append(names, e.command)
 	}
-	want := []string{"make build", "export PATH=$PWD/bin:$PATH", "parley demo", "make run", "parley init http://localhost:3000",
-		"parley doctor --target target.yaml", "parley run --target target.yaml"}
+	want := []string{"make build", "export PATH=$PWD/bin:$PATH", "parley demo", "make run",
+		"parley init http://localhost:3000", "parley doctor --target target.yaml", "parley run --target target.yaml"}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Fatalf("TestReadme needs to know the exit code of each command:\n%s", diff)
 	}
