@@ -10,10 +10,10 @@ import (
 	"parley/features/verdict"
 )
 
-// FS holds every .feature, clauses.yaml and judges.yaml, by protocol. judges.yaml says which steps judge which
-// clause.
+// FS holds every .feature, clauses.yaml, clauses.zh.yaml and judges.yaml, by protocol. clauses.zh.yaml says what the
+// rows of clauses.yaml say in Chinese; judges.yaml says which steps judge which clause.
 //
-//go:embed */*.feature */clauses.yaml */judges.yaml
+//go:embed */*.feature */clauses.yaml */clauses.zh.yaml */judges.yaml
 var FS embed.FS
 
 // Version is the version of the suite. It changes whenever a verdict may change.

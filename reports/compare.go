@@ -151,7 +151,7 @@ func compareRuns(old, now *Run, sameSuite bool, l lang.Lang) RunChanges {
 		delete(before, c.ID)
 		if !known {
 			if len(old.Clauses) > 0 {
-				out.Suite = append(out.Suite, Change{Clause: c.ID, Level: c.Level, Text: toldIn(c, l),
+				out.Suite = append(out.Suite, Change{Clause: c.ID, Level: c.Level, Text: c.TextIn(l),
 					New: shownOutcome(c), Reason: l.Say("new")})
 			} else if isFailing(c.Outcome) {
 				out.Broken = append(out.Broken, brokenChange(now, was, c, l))
@@ -162,7 +162,7 @@ func compareRuns(old, now *Run, sameSuite bool, l lang.Lang) RunChanges {
 	}
 	for _, c := range old.Clauses {
 		if _, gone := before[c.ID]; gone {
-			out.Suite = append(out.Suite, Change{Clause: c.ID, Level: c.Level, Text: toldIn(c, l), Old: shownOutcome(c),
+			out.Suite = append(out.Suite, Change{Clause: c.ID, Level: c.Level, Text: c.TextIn(l), Old: shownOutcome(c),
 				Reason: l.Say("removed")})
 		}
 	}
@@ -187,13 +187,13 @@ func unjudgedClauses(run *Run, l lang.Lang) []Clause {
 // addChange sorts the change of a clause under its kind.
 func (r *RunChanges) addChange(now *Run, was, is Clause, l lang.Lang) {
 	if was.Level != is.Level || was.Text != is.Text || was.Excluded != is.Excluded {
-		r.Suite = append(r.Suite, Change{Clause: is.ID, Level: is.Level, Text: toldIn(is, l), Old: shownOutcome(was),
+		r.Suite = append(r.Suite, Change{Clause: is.ID, Level: is.Level, Text: is.TextIn(l), Old: shownOutcome(was),
 			New: shownOutcome(is), Reason: describeRewording(was, is, l)})
 	}
 	if was.Excluded || is.Excluded || was.OtherRole || is.OtherRole {
 		return
 	}
-	c := Change{Clause: is.ID, Level: is.Level, Text: toldIn(is, l), Old: was.Outcome, New: is.Outcome,
+	c := Change{Clause: is.ID, Level: is.Level, Text: is.TextIn(l), Old: was.Outcome, New: is.Outcome,
 		Reason: l.Of(is.Reason)}
 	switch {
 	case isFailing(is.Outcome) && (!isFailing(was.Outcome) || len(newlyBroken(was, is)) > 0):
@@ -214,7 +214,7 @@ func (r *RunChanges) addChange(now *Run, was, is Clause, l lang.Lang) {
 
 // brokenChange is the change of a clause that broke.
 func brokenChange(now *Run, was, is Clause, l lang.Lang) Change {
-	c := Change{Clause: is.ID, Level: is.Level, Text: toldIn(is, l), Old: was.Outcome, New: is.Outcome,
+	c := Change{Clause: is.ID, Level: is.Level, Text: is.TextIn(l), Old: was.Outcome, New: is.Outcome,
 		Reason: l.Of(is.Reason), Regression: is.Outcome == verdict.Failed}
 	if isFailing(was.Outcome) {
 		c.Drivers = newlyBroken(was, is)
@@ -223,7 +223,8 @@ func brokenChange(now *Run, was, is Clause, l lang.Lang) Change {
 		for _, f := range now.Scenarios[i].Failures {
 			if f.Clause == is.ID && (c.Drivers == nil || slices.Contains(c.Drivers, now.Scenarios[i].Driver)) {
 				c.Again = f.Again
-				c.Reason = l.Say("expected %s, observed %s", oneLine(f.Expected), oneLine(f.Observed))
+				c.Reason = l.Say("expected %s, observed %s", l.Of(oneLine(f.Expected)),
+					l.Of(oneLine(f.Observed)))
 				return c
 			}
 		}
@@ -251,14 +252,6 @@ func describeRewording(was, is Clause, l lang.Lang) string {
 		return l.Say("%s before, %s now", was.Level, is.Level)
 	}
 	return l.Say("worded differently")
-}
-
-// toldIn returns what a clause says: in the words of the source document if they are in the language.
-func toldIn(c Clause, l lang.Lang) string {
-	if l == lang.Chinese && l.Native(c.Source) {
-		return c.Source
-	}
-	return c.Text
 }
 
 // isFailing reports whether an outcome says that a binding clause is broken, excused or not.

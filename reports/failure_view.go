@@ -84,14 +84,14 @@ func viewOfExample(run *Run, h hit, cause *Cause, l lang.Lang) failureView {
 	v.addRow("scenario", h.Scenario.Name)
 	v.addRow(f.stepLabel(), h.placeAndStep())
 	observed, last, _ := strings.Cut(f.Observed, onStderr)
-	v.addRow("expected", f.Expected)
-	v.addRow("observed", observed)
+	v.addRow("expected", l.Of(f.Expected))
+	v.addRow("observed", l.Of(observed))
 	v.addRow("stderr", last)
 	if cause != nil {
 		v.addOtherExpectations(run, cause)
 	}
 	v.addRow("diff", strings.Trim(f.Diff, "\n"))
-	v.addRow("at", f.At)
+	v.addRow("at", l.Of(f.At))
 	v.addRow("alike", alikeText(f, l))
 	v.addRow("monitor", f.Monitor)
 	if cause != nil {
@@ -170,7 +170,7 @@ func (v *viewer) addOtherExpectations(run *Run, c *Cause) {
 	var texts []string
 	for _, k := range c.Kinds[1:] {
 		one := run.exampleOfKind(*c, k)
-		texts = append(texts, v.lang.Say("%s; observed %s", one.Expected, one.Observed))
+		texts = append(texts, v.lang.Say("%s; observed %s", v.lang.Of(one.Expected), v.lang.Of(one.Observed)))
 	}
 	v.addCountedRow("also", texts, 0, "more expectation")
 }
@@ -179,7 +179,7 @@ func (v *viewer) addOtherExpectations(run *Run, c *Cause) {
 func (v *viewer) addFollowing(list []CauseFollowing, more int) {
 	var texts []string
 	for _, next := range list {
-		texts = append(texts, v.lang.Say("%s: %s", next.Clause, next.Observed))
+		texts = append(texts, v.lang.Say("%s: %s", next.Clause, v.lang.Of(next.Observed)))
 	}
 	v.addCountedRow("following", texts, more, "more finding")
 }
@@ -208,7 +208,7 @@ const otherFaults = "other faults"
 func (v *viewer) addLikelyFaults(c *Cause) {
 	var texts []string
 	for _, l := range c.LooksLike {
-		texts = append(texts, v.lang.Say("%s: %s", l.Fault, l.Why))
+		texts = append(texts, v.nameFault(l))
 	}
 	if !c.Alike() {
 		v.addRow("possibly", texts...)
@@ -218,6 +218,15 @@ func (v *viewer) addLikelyFaults(c *Cause) {
 	if len(texts) > 1 {
 		v.Rows = append(v.Rows, viewRow{Name: otherFaults, Label: v.lang.Say("possibly"), Texts: texts[1:]})
 	}
+}
+
+// nameFault names a known fault, and says in English, the only language of the catalogues, how implementations come to
+// have it.
+func (v *viewer) nameFault(l Likeness) string {
+	if v.lang == lang.Chinese {
+		return l.Fault
+	}
+	return v.lang.Say("%s: %s", l.Fault, l.Why)
 }
 
 // viewOfEvidence returns the view of a scenario's evidence alone.

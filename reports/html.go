@@ -322,11 +322,11 @@ func recordIn(at string) int {
 func (f Failure) Record() int { return recordIn(f.At) }
 
 // missedRecords returns, as JSON, what a scenario awaited in vain; "" for nothing.
-func missedRecords(s Scenario) string {
+func missedRecords(s Scenario, l lang.Lang) string {
 	var out []missed
 	seen := map[missed]bool{}
 	for _, f := range s.Failures {
-		m := missed{f.Record(), shortenText(oneLine(f.Expected), 200)}
+		m := missed{f.Record(), shortenText(l.Of(oneLine(f.Expected)), 200)}
 		if f.Missed && !seen[m] {
 			seen[m] = true
 			out = append(out, m)

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"parley/reports/lang"
 )
 
 // TestHTMLDraws runs the page's script in Node.js: an opened scenario shows its lanes, its messages in order, where a
@@ -39,7 +41,8 @@ func TestHTMLDraws(t *testing.T) {
 		Script    string              `json:"script"`
 		Scenarios []map[string]string `json:"scenarios"`
 	}{Script: pageScript, Scenarios: []map[string]string{
-		{"pack": "0", "index": "0", "missed": missedRecords(*s), "broke": brokenRecords(*s)}, {"pack": "0", "index": "7"}}}
+		{"pack": "0", "index": "0", "missed": missedRecords(*s, lang.English), "broke": brokenRecords(*s)},
+		{"pack": "0", "index": "7"}}}
 	for _, p := range page.Packs {
 		in.Packs = append(in.Packs, string(p))
 	}

@@ -43,6 +43,7 @@ func pageFuncs(l lang.Lang) template.FuncMap {
 		"cuts":     func(c *Cuts) string { return c.TextIn(l) },
 		"terms":    func() string { return scriptTerms(l) },
 		"written":  writtenIn,
+		"missed":   func(s *Scenario) string { return missedRecords(*s, l) },
 	})
 	return funcs
 }
@@ -94,7 +95,6 @@ var plainFuncs = template.FuncMap{
 	"prose":     splitProse,
 	"pictured":  isPictured,
 	"linked":    isLinked,
-	"missed":    func(s *Scenario) string { return missedRecords(*s) },
 	"broke":     func(s *Scenario) string { return brokenRecords(*s) },
 	"once":      oncePerDriver,
 }

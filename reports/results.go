@@ -176,15 +176,29 @@ type Clause struct {
 	Level     verdict.Level              `json:"level"`
 	Section   string                     `json:"section"`
 	Text      string                     `json:"text"`
-	Source    string                     `json:"source,omitempty"` // the words of the source document
+	Source    string                     `json:"source,omitempty"`  // the words of the source document
+	TextZH    string                     `json:"text_zh,omitempty"` // the text in Chinese, where Source does not say it
 	Outcome   verdict.Outcome            `json:"outcome"`
 	ByDriver  map[string]verdict.Outcome `json:"by_driver"`
 	Scenarios []string                   `json:"scenarios"` // ids of the scenarios that may judge it
 	Monitors  []string                   `json:"monitors"`  // names of the monitors that judge it
 	Reason    string                     `json:"reason"`
+	ReasonZH  string                     `json:"reason_zh,omitempty"` // why the ledger excludes it, in Chinese
 	Excluded  bool                       `json:"excluded,omitempty"`
 	// it applies to targets of another role; the reason names them
 	OtherRole bool `json:"other_role,omitempty"`
+}
+
+// TextIn returns what a clause says; in Chinese by its translation, or in the words of the source document if these are
+// Chinese.
+func (c Clause) TextIn(l lang.Lang) string {
+	switch {
+	case l == lang.Chinese && c.TextZH != "":
+		return c.TextZH
+	case l == lang.Chinese && l.Native(c.Source):
+		return c.Source
+	}
+	return c.Text
 }
 
 // Scenario is one scenario over one driver.

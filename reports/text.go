@@ -80,8 +80,8 @@ func makePresentable(r *Results) *Results {
 	return &out
 }
 
-// makeLocalized is presentable for readers of a language: reasons of ours are in it, and a clause is told in the words
-// of the source document if they are in the language; Source then has the text of the ledger.
+// makeLocalized is presentable for readers of a language: what the suite says is in it (Clause.TextIn, lang.Lang.Of).
+// Source is empty where it would repeat the text.
 func makeLocalized(r *Results, l lang.Lang) *Results {
 	r = makePresentable(r)
 	if l == "" || l == lang.English {
@@ -89,22 +89,58 @@ func makeLocalized(r *Results, l lang.Lang) *Results {
 	}
 	for i := range r.Runs {
 		run := &r.Runs[i]
+		run.Environment = l.Of(run.Environment)
+		for j := range run.Notes {
+			run.Notes[j].Text = l.Of(run.Notes[j].Text)
+		}
 		for j := range run.Clauses {
 			c := &run.Clauses[j]
-			c.Reason = l.Of(c.Reason)
-			if l.Native(c.Source) {
-				c.Text, c.Source = c.Source, c.Text
+			if c.Reason = l.Of(c.Reason); c.Excluded && c.ReasonZH != "" {
+				c.Reason = l.Of("excluded: " + c.ReasonZH)
+			}
+			if c.Text = c.TextIn(l); c.Text == c.Source {
+				c.Source = ""
 			}
 		}
 		for j := range run.Scenarios {
-			s := &run.Scenarios[j]
-			s.Reason = l.Of(s.Reason)
-			for k := range s.Clauses {
-				s.Clauses[k].Reason = l.Of(s.Clauses[k].Reason)
-			}
+			localizeScenario(&run.Scenarios[j], l)
 		}
 	}
 	return r
+}
+
+// localizeScenario puts what the suite says of a scenario in a language, but for its failures, which views tell
+// (failure_view.go).
+func localizeScenario(s *Scenario, l lang.Lang) {
+	s.Reason = l.Of(s.Reason)
+	for k := range s.Clauses {
+		s.Clauses[k].Reason = l.Of(s.Clauses[k].Reason)
+	}
+	for k := range s.Notes {
+		s.Notes[k] = l.Of(s.Notes[k])
+	}
+	for k := range s.Steps {
+		s.Steps[k].Error = l.Of(s.Steps[k].Error)
+	}
+	s.Rule = RuleIn(s.Rule, l)
+}
+
+// originalRule matches the sentence of the source document, in a rule that has it behind the English.
+var originalRule = regexp.MustCompile(`(?s) — (.*)$| \((.*)\)$`)
+
+// RuleIn returns the rule of a scenario in a language: rules are in English, with the sentence of the source document
+// behind it. It is empty where that is in another language.
+func RuleIn(rule string, l lang.Lang) string {
+	if l != lang.Chinese {
+		return rule
+	}
+	if m := originalRule.FindStringSubmatch(rule); m != nil {
+		rule = m[1] + m[2]
+	}
+	if !l.Native(rule) {
+		return ""
+	}
+	return rule
 }
 
 // mapTexts returns a deep copy of v with f applied to every string, including map keys.

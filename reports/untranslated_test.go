@@ -263,21 +263,24 @@ func consoleIn(t *testing.T, r *Results, o ConsoleOptions) string {
 	return b.String()
 }
 
-// TestChineseQuotesTheSource: a page in Chinese says its language, and quotes the source document before the ledger, as
-// the console does.
+// TestChineseQuotesTheSource: reports in Chinese tell a clause by its translation, or in the words of the source
+// document if they are Chinese, and not in English.
 func TestChineseQuotesTheSource(t *testing.T) {
 	r := sample()
 	r.Runs[0].Clauses[8].Source = "agentId 必须完整匹配"
+	r.Runs[0].Clauses[7].Source, r.Runs[0].Clauses[7].TextZH = "`agentId`", "agentId 是字符串"
 	var b bytes.Buffer
 	if err := WriteHTMLWith(&b, r, PageOptions{Lang: lang.Chinese}); err != nil {
 		t.Fatal(err)
 	}
 	page := b.String()
-	for _, want := range []string{`<html lang="zh-CN" data-terms="{`, `<p class="source" lang="en">agentId must match`,
-		`<td>agentId 必须完整匹配`} {
+	for _, want := range []string{`<html lang="zh-CN" data-terms="{`, `<td>agentId 必须完整匹配`, `<td>agentId 是字符串`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %s", want)
 		}
+	}
+	if strings.Contains(page, "agentId must match") {
+		t.Error("the page in Chinese has the English of a clause")
 	}
 	text := consoleIn(t, r, ConsoleOptions{Lang: lang.Chinese})
 	if !strings.Contains(text, "AS-080 MUST  agentId 必须完整匹配") {

@@ -81,7 +81,10 @@ func Clauses(ps *steps.Protocols, protocol, role string) ([]reports.Clause, erro
 // unjudgedReason returns what results say about a clause before anything has judged it.
 func (r *run) unjudgedReason(row verdict.Row) reports.Clause {
 	c := reports.Clause{ID: row.ID, Level: row.Level, Section: row.Section, Text: row.Text, Source: row.Source,
-		ByDriver: map[string]verdict.Outcome{}, Scenarios: []string{}, Monitors: []string{}}
+		ReasonZH: row.Chinese.Reason, ByDriver: map[string]verdict.Outcome{}, Scenarios: []string{}, Monitors: []string{}}
+	if row.Chinese.Text != row.Source {
+		c.TextZH = row.Chinese.Text
+	}
 	if row.Cross { // its section belongs to another document
 		c.Section = r.o.Protocols.OfClause(row.ID) + " " + row.Section
 	}

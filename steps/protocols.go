@@ -151,7 +151,8 @@ func (ps *Protocols) Roles(name string) []string {
 	return slices.Clone(p.Kind().Roles)
 }
 
-// LedgerOf returns the ledger of a protocol. It is shared: callers only read it.
+// LedgerOf returns the ledger of a protocol, with its rows in Chinese where the protocol has clauses.zh.yaml. It is
+// shared: callers only read it.
 func LedgerOf(p Protocol) (*verdict.Ledger, error) {
 	b, err := fs.ReadFile(p.Features(), Name(p)+"/clauses.yaml")
 	if err != nil {
@@ -161,10 +162,18 @@ func LedgerOf(p Protocol) (*verdict.Ledger, error) {
 		return known.(*verdict.Ledger), nil
 	}
 	l, err := verdict.ParseLedger(b)
-	if err == nil {
-		ledgers.Store(string(b), l)
+	if err != nil {
+		return nil, err
 	}
-	return l, err
+	chinese, err := fs.ReadFile(p.Features(), Name(p)+"/clauses.zh.yaml")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if err := l.Translate(chinese); err != nil {
+		return nil, err
+	}
+	ledgers.Store(string(b), l)
+	return l, nil
 }
 
 // ledgers holds what was parsed, by its text. Nothing changes a ledger.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"unicode"
 
 	"github.com/goccy/go-yaml"
 )
@@ -28,6 +29,17 @@ type Row struct {
 	See      []string `yaml:"see"`    // clauses of other ledgers that say the same
 	JudgedBy []string `yaml:"judged_by"`
 	Cross    bool     `yaml:"-"` // a row of another protocol's ledger that is judged here
+	Chinese  Wording  `yaml:"-"` // as Translate has read it
+}
+
+// Wording is what a row says in another language. Text is never empty where the row, its translation or its source has
+// words in the language.
+type Wording struct {
+	Text   string `yaml:"text"`
+	Reason string `yaml:"reason"`
+	Fair   string `yaml:"fair"`
+	Strict string `yaml:"strict"`
+	Ruling string `yaml:"ruling"`
 }
 
 // Tested reports whether scenarios or monitors judge the row.
@@ -83,6 +95,35 @@ func (l *Ledger) Index() {
 	for i, r := range l.rows {
 		l.byID[r.ID] = i
 	}
+}
+
+// Translate reads the rows in Chinese, strictly: a translation of a row that the ledger lacks, or of what the row does
+// not say, is an error. A row without a translation of its text has the words of its source, if these are Chinese.
+func (l *Ledger) Translate(b []byte) error {
+	var all map[string]Wording
+	if err := yaml.UnmarshalWithOptions(b, &all, yaml.Strict()); err != nil {
+		return fmt.Errorf("ledger %s in Chinese: %w", l.Protocol, err)
+	}
+	for id := range all {
+		if _, ok := l.byID[id]; !ok {
+			return fmt.Errorf("ledger %s in Chinese: %s is not a row of the ledger", l.Protocol, id)
+		}
+	}
+	for i := range l.rows {
+		r := &l.rows[i]
+		w := all[r.ID]
+		if w.Text == "" && strings.ContainsFunc(r.Source, func(c rune) bool { return unicode.Is(unicode.Han, c) }) {
+			w.Text = r.Source
+		}
+		english, chinese := []string{r.Reason, r.Fair, r.Strict, r.Ruling}, []string{w.Reason, w.Fair, w.Strict, w.Ruling}
+		for j := range english {
+			if english[j] == "" && chinese[j] != "" {
+				return fmt.Errorf("ledger %s in Chinese: the row of %s has nothing for %q", l.Protocol, r.ID, chinese[j])
+			}
+		}
+		r.Chinese = w
+	}
+	return nil
 }
 
 func (r Row) check() error {

@@ -13,7 +13,7 @@ import (
 )
 
 func doctorCommand(s *streams) *cobra.Command {
-	var name, protocol, role string
+	var name, protocol, role, language string
 	var link linkOptions
 	about, examples := doctorHelp()
 	c := &cobra.Command{
@@ -34,7 +34,11 @@ prints one line per item:
 		Args:    func(c *cobra.Command, args []string) error { return oneTarget(c, args, &name) },
 		RunE: func(c *cobra.Command,
 			_ []string) error {
-			return runDoctor(c.Context(), name, protocol, role, link, s)
+			l, err := parseLang(language)
+			if err != nil {
+				return err
+			}
+			return runDoctor(c.Context(), name, protocol, role, link, s.printedIn(l))
 		},
 	}
 	c.Flags().StringVar(&name, "target", "",
@@ -42,6 +46,7 @@ prints one line per item:
 	c.Flags().StringVar(&protocol, "protocol", "", "`PROTOCOL` of a URL (default the one that is found there)")
 	c.Flags().StringVar(&role, "role", "",
 		"`ROLE` of the target (default that of the profile; for a URL server, client or host)")
+	declareLangOf(c.Flags(), &language, "what is found: en or zh; errors are in English")
 	link.declareFlags(c.Flags())
 	return c
 }

@@ -10,13 +10,16 @@ import (
 
 	"parley/features/verdict"
 	"parley/internal/words"
+	"parley/reports"
+	"parley/reports/lang"
 	"parley/runner"
 	"parley/runner/tags"
 	"parley/steps"
 )
 
 func explainCommand(s *streams) *cobra.Command {
-	return &cobra.Command{
+	var language string
+	c := &cobra.Command{
 		Use:   "explain ID…",
 		Short: "Show what a clause says, how it is read, and what judges it; or what a scenario or a mutant is about",
 		Long: `Show everything about clauses: level and section, the statement in English, the words of the source, how the
@@ -26,17 +29,25 @@ both. For a scenario, show its clauses, its place, its steps with their Go funct
 mutant, whose name a report gives after "looks like", show why real servers have its fault, which clauses it breaks,
 what finds it, and how to serve it.`,
 		Example: "  parley explain AS-080 as-053 EA-026\n  parley explain AS-4.1-06\n  parley explain trims-ids",
-		RunE:    func(c *cobra.Command, args []string) error { return runExplain(c.Context(), args, s) },
+		RunE: func(c *cobra.Command, args []string) error {
+			l, err := parseLang(language)
+			if err != nil {
+				return err
+			}
+			return runExplain(c.Context(), args, l, s)
+		},
 	}
+	declareLangOf(c.Flags(), &language, "what is shown: en or zh; names, steps and errors are in English")
+	return c
 }
 
-func runExplain(_ context.Context, ids []string, s *streams) error {
+func runExplain(_ context.Context, ids []string, l lang.Lang, s *streams) error {
 	if len(ids) == 0 {
 		return usagef("explain: which clause? (such as parley explain AS-080; parley list shows all)")
 	}
 	var pages []string
 	for _, id := range ids {
-		about, err := findPages(id)
+		about, err := findPages(id, l)
 		if err != nil {
 			return err
 		}
@@ -47,11 +58,11 @@ func runExplain(_ context.Context, ids []string, s *streams) error {
 }
 
 // findPages returns the pages about a clause, a scenario or a mutant. Only the protocols that may know it are opened.
-func findPages(typed string) ([]string, error) {
+func findPages(typed string, l lang.Lang) ([]string, error) {
 	const what = "clause, scenario or mutant"
 	id := clauseID(typed)
 	if !tags.IsID(id) {
-		if pages, err := mutantPages(strings.ToLower(typed)); err != nil || len(pages) > 0 {
+		if pages, err := mutantPages(strings.ToLower(typed), l); err != nil || len(pages) > 0 {
 			return pages, err
 		}
 		return nil, unknownID(what, typed, typed, mutantNames())
@@ -64,14 +75,14 @@ func findPages(typed string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if text, ok := scenarioPage(books, id); ok {
+	if text, ok := scenarioPage(books, id, l); ok {
 		return []string{text}, nil
 	}
 	found := findClause(books, id)
 	if len(found) == 0 {
 		return nil, unknownID(what, typed, id, nil)
 	}
-	return pagesOf(found)
+	return pagesOf(found, l)
 }
 
 // entry is a clause in one of the ledgers that contain it.
@@ -120,19 +131,19 @@ func unknownID(what, typed, id string, others []string) error {
 
 // pagesOf returns the pages about a clause: one for each ledger in which it is tested, or one if it is tested in
 // none. The other ledgers are mentioned on the last page.
-func pagesOf(found []entry) ([]string, error) {
+func pagesOf(found []entry, l lang.Lang) ([]string, error) {
 	var pages []string
 	var others strings.Builder
 	for i, e := range found {
 		last := i == len(found)-1
 		if !e.Tested() && !(last && len(pages) == 0) {
-			fmt.Fprintf(&others, "  %-9s  %s: excluded, %s\n", "also", e.ledger.Protocol, e.Reason)
+			newPage(&others, l).field("also", l.Say("%s: excluded, %s", e.ledger.Protocol, told(e.Row, l).Reason))
 			continue
 		}
 		if err := e.readSteps(); err != nil {
 			return nil, err
 		}
-		pages = append(pages, clausePage(e.book, e.Row))
+		pages = append(pages, clausePage(e.book, e.Row, l))
 	}
 	pages[len(pages)-1] += others.String()
 	return pages, nil
@@ -163,46 +174,82 @@ var observedWords = map[string]string{
 	"none":        "not observable from outside",
 }
 
-// clausePage renders everything about one clause.
-func clausePage(b *book, r verdict.Row) string {
-	var w strings.Builder
-	fmt.Fprintf(&w, "%s  %s  section %s of %s\n", r.ID, r.Level, r.Section, documentOf(b, r))
-	field := func(name, text string) {
-		if text != "" {
-			fmt.Fprintf(&w, "  %-9s  %s\n", name, text)
-		}
+// page writes what is explained, in a language: a title, and texts under labels.
+type page struct {
+	*strings.Builder
+	lang lang.Lang
+}
+
+func newPage(b *strings.Builder, l lang.Lang) page { return page{b, l} }
+
+// field writes a text under a label; nothing if there is no text.
+func (p page) field(label, text string) {
+	if text != "" {
+		p.list(label, []string{text})
 	}
-	field("text", r.Text)
-	field("source", r.Source)
-	field("ruling", r.Ruling)
-	field("fair", r.Fair)
-	field("strict", r.Strict)
-	field("observed", describeObserved(r.Observed))
-	field("see", strings.Join(append(append([]string{}, r.See...), r.JudgedBy...), ", "))
+}
+
+// list writes texts, the first one under a label.
+func (p page) list(label string, texts []string) {
+	for i, text := range texts {
+		shown := ""
+		if i == 0 && label != "" {
+			shown = p.lang.Say(label)
+		}
+		fmt.Fprintf(p, "  %s  %s\n", reports.Pad(shown, 9), text)
+	}
+}
+
+// told returns what a row says in a language.
+func told(r verdict.Row, l lang.Lang) verdict.Wording {
+	if l == lang.Chinese && r.Chinese.Text != "" {
+		return r.Chinese
+	}
+	return verdict.Wording{Text: r.Text, Reason: r.Reason, Fair: r.Fair, Strict: r.Strict, Ruling: r.Ruling}
+}
+
+// clausePage renders everything about one clause.
+func clausePage(b *book, r verdict.Row, l lang.Lang) string {
+	var w strings.Builder
+	p, row := newPage(&w, l), told(r, l)
+	fmt.Fprintln(&w, l.Say("%s  %s  section %s of %s", r.ID, r.Level, r.Section, documentOf(b, r, l)))
+	p.field("text", row.Text)
+	if r.Source != row.Text {
+		p.field("source", r.Source)
+	}
+	p.field("ruling", row.Ruling)
+	p.field("fair", row.Fair)
+	p.field("strict", row.Strict)
+	observed := "observed"
+	if l == lang.Chinese { // in reports the word is said of what was seen
+		observed = "观察方式"
+	}
+	p.field(observed, l.Of(describeObserved(r.Observed)))
+	p.field("see", strings.Join(append(append([]string{}, r.See...), r.JudgedBy...), l.Say(", ")))
 	if !r.Tested() {
-		field("excluded", r.Reason)
+		p.field("excluded", row.Reason)
 		return w.String()
 	}
 	if b.hasRoles() {
-		field("roles", strings.Join(b.rolesOf(r.ID), ", "))
+		p.field("roles", strings.Join(b.rolesOf(r.ID), l.Say(", ")))
 	}
-	describeJudging(&w, b, r)
-	field("alone", aloneCommand(b, r))
+	describeJudging(p, b, r)
+	p.field("alone", l.Of(aloneCommand(b, r)))
 	return w.String()
 }
 
 // documentOf returns the document that contains a clause. A cross row comes from another protocol.
-func documentOf(b *book, r verdict.Row) string {
+func documentOf(b *book, r verdict.Row, l lang.Lang) string {
 	if !r.Cross {
 		return b.ledger.Source
 	}
-	from := "another document"
+	from := l.Say("another document")
 	if p, err := suite.Find(suite.OfClause(r.ID)); err == nil {
 		if ledger, err := steps.LedgerOf(p); err == nil {
 			from = ledger.Source
 		}
 	}
-	return from + ", judged with " + b.ledger.Protocol
+	return l.Say("%s, judged with %s", from, b.ledger.Protocol)
 }
 
 func describeObserved(how string) string {
@@ -216,13 +263,7 @@ func describeObserved(how string) string {
 }
 
 // describeJudging lists what judges a clause, and which mutants show that its tests detect faults.
-func describeJudging(w *strings.Builder, b *book, r verdict.Row) {
-	list := func(name string, lines []string) {
-		for _, l := range lines {
-			fmt.Fprintf(w, "  %-9s  %s\n", name, l)
-			name = ""
-		}
-	}
+func describeJudging(w page, b *book, r verdict.Row) {
 	var scenarios, monitors, faults []string
 	of := func(roles ...string) string { // if the protocol has several roles, and not all of them are meant
 		if !b.hasRoles() || len(roles) == len(b.roles) {
@@ -234,15 +275,27 @@ func describeJudging(w *strings.Builder, b *book, r verdict.Row) {
 		scenarios = append(scenarios, fmt.Sprintf("%s  %s%s  %s", p.ID, p.Name, of(b.scenarioRoles(p)...), p.Location))
 	}
 	for _, m := range b.monitorsOf(r.ID) {
-		monitors = append(monitors, m.Name+of(b.monitorRoles(m)...)+": "+m.Text)
+		monitors = append(monitors, explained(w.lang, m.Name+of(b.monitorRoles(m)...), m.Text))
 	}
 	for _, m := range b.mutantsOf(r.ID) {
-		faults = append(faults, m.ID+of(m.role)+": "+m.Why)
+		about := m.ID + of(m.role)
+		if w.lang == lang.English { // why is told in English alone
+			about += ": " + m.Why
+		}
+		faults = append(faults, about)
 	}
-	list("scenarios", scenarios)
-	list("steps", b.stepsOf(r.ID))
-	list("monitors", monitors)
-	list("mutants", faults)
+	w.list("scenarios", scenarios)
+	w.list("steps", b.stepsOf(r.ID))
+	w.list("monitors", monitors)
+	w.list("mutants", faults)
+}
+
+// explained returns a name and what is said of it, if that is known in the language.
+func explained(l lang.Lang, name, about string) string {
+	if about = l.Of(about); l == lang.Chinese && !l.Native(about) {
+		return name
+	}
+	return l.Say("%s: %s", name, about)
 }
 
 // aloneCommand returns the command that runs only what judges a clause. A monitor judges the transcripts of all
@@ -281,27 +334,23 @@ func stepFunctions() func(protocol, step string) string {
 }
 
 // scenarioPage renders everything about the scenario with an id; ok reports whether there is one.
-func scenarioPage(books []*book, id string) (text string, ok bool) {
+func scenarioPage(books []*book, id string, l lang.Lang) (text string, ok bool) {
 	for _, b := range books {
 		for _, pl := range b.scenarios {
 			if pl.ID == id {
-				return aboutScenario(b, pl), true
+				return aboutScenario(b, pl, l), true
 			}
 		}
 	}
 	return "", false
 }
 
-func aboutScenario(b *book, pl runner.Planned) string {
+func aboutScenario(b *book, pl runner.Planned, l lang.Lang) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s  %s\n", pl.ID, pl.Name)
-	field := func(name, value string) {
-		if value != "" {
-			fmt.Fprintf(&out, "  %-9s  %s\n", name, value)
-		}
-	}
+	field := newPage(&out, l).field
 	field("feature", pl.Feature)
-	field("rule", pl.Rule)
+	field("rule", reports.RuleIn(pl.Rule, l))
 	field("place", pl.Location)
 	if b.hasRoles() {
 		field("roles", strings.Join(b.scenarioRoles(pl), ", "))
@@ -309,7 +358,7 @@ func aboutScenario(b *book, pl runner.Planned) string {
 	name := "clauses"
 	for _, c := range pl.Clauses {
 		if row, ok := b.ledger.Row(c); ok {
-			field(name, fmt.Sprintf("%s  %s  %s", row.ID, row.Level, row.Text))
+			field(name, fmt.Sprintf("%s  %s  %s", row.ID, row.Level, told(row, l).Text))
 			name = ""
 		}
 	}

@@ -5,13 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"parley/internal/words"
 	"parley/reports/diagnosis"
+	"parley/reports/lang"
 	"parley/runner"
 )
 
 // mutantPages renders everything about the mutants of a name: nearly always one.
-func mutantPages(name string) ([]string, error) {
+func mutantPages(name string, l lang.Lang) ([]string, error) {
 	var pages []string
 	for _, protocol := range suite.Names() {
 		for _, role := range suite.Roles(protocol) {
@@ -23,7 +23,7 @@ func mutantPages(name string) ([]string, error) {
 				if err != nil {
 					return nil, err
 				}
-				pages = append(pages, aboutMutant(b, m, role))
+				pages = append(pages, aboutMutant(b, m, role, l))
 			}
 		}
 	}
@@ -42,35 +42,31 @@ func mutantNames() (names []string) {
 	return names
 }
 
-func aboutMutant(b *book, m runner.Mutant, role string) string {
+func aboutMutant(b *book, m runner.Mutant, role string, l lang.Lang) string {
 	var out strings.Builder
-	protocol := b.ledger.Protocol
-	fmt.Fprintf(&out, "%s  a mutant: the bundled %s with one fault\n", m.ID, titleWithRole(protocol, role))
-	list := func(name string, lines []string) {
-		for _, l := range lines {
-			fmt.Fprintf(&out, "  %-9s  %s\n", name, l)
-			name = ""
-		}
+	w, protocol := newPage(&out, l), b.ledger.Protocol
+	fmt.Fprintln(&out, l.Say("%s  a mutant: the bundled %s with one fault", m.ID, titleWithRole(protocol, role)))
+	if l == lang.English { // it is told in English alone
+		fmt.Fprintf(w, "  %-9s  %s\n", "why", m.Why)
 	}
-	list("why", []string{m.Why})
 	var breaks []string
 	for _, id := range m.Clauses {
 		if row, ok := b.ledger.Row(id); ok {
-			breaks = append(breaks, fmt.Sprintf("%s  %s  %s", row.ID, row.Level, row.Text))
+			breaks = append(breaks, fmt.Sprintf("%s  %s  %s", row.ID, row.Level, told(row, l).Text))
 		}
 	}
-	list("breaks", breaks)
-	list("found by", foundBy(b, m, role))
+	w.list("breaks", breaks)
+	w.list("found by", foundBy(b, m, role, l))
 	if slices.Contains(partiesOf(protocol), role) {
-		list("serve", []string{fmt.Sprintf("%s simulate --protocol %s --as %s --mutant %s", program, protocol, role, m.ID)})
+		w.list("serve", []string{fmt.Sprintf("%s simulate --protocol %s --as %s --mutant %s", program, protocol, role, m.ID)})
 	}
-	list("alone", []string{fmt.Sprintf("%s mutants --protocol %s --role %s --only %s", program, protocol, role, m.ID)})
+	w.list("alone", []string{fmt.Sprintf("%s mutants --protocol %s --role %s --only %s", program, protocol, role, m.ID)})
 	return out.String()
 }
 
 // foundBy says what finds a mutant: the first scenario in the suite that fails with it, as recorded, and how many more;
 // without a record, all that judges its clauses.
-func foundBy(b *book, m runner.Mutant, role string) (found []string) {
+func foundBy(b *book, m runner.Mutant, role string, l lang.Lang) (found []string) {
 	failing := failingScenarios(b.ledger.Protocol, role, m)
 	for _, p := range b.scenarios {
 		if failing[p.ID] {
@@ -78,7 +74,7 @@ func foundBy(b *book, m runner.Mutant, role string) (found []string) {
 		}
 	}
 	if more := len(found) - 1; more > 0 {
-		return append(found[:1], "and "+words.Counted(more, "scenario")+" after it")
+		return append(found[:1], l.Say("and %s after it", l.Count(more, "scenario")))
 	}
 	if len(found) > 0 {
 		return found
@@ -91,7 +87,7 @@ func foundBy(b *book, m runner.Mutant, role string) (found []string) {
 		}
 		for _, monitor := range b.monitorsOf(id) {
 			if monitor.For(role) {
-				found = append(found, "monitor "+monitor.Name+": "+monitor.Text)
+				found = append(found, explained(l, l.Say("monitor")+" "+monitor.Name, monitor.Text))
 			}
 		}
 	}

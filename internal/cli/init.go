@@ -23,6 +23,7 @@ import (
 // initOptions are the flags of parley init.
 type initOptions struct {
 	protocol, role, out string
+	language            string
 	force, schema       bool
 	link                linkOptions
 	command             bool // the arguments are a command, not a URL
@@ -36,6 +37,11 @@ func initCommand(s *streams) *cobra.Command {
 		Long:    initLong(),
 		Example: initExamples(),
 		RunE: func(c *cobra.Command, args []string) error {
+			l, err := parseLang(o.language)
+			if err != nil {
+				return err
+			}
+			s := s.printedIn(l)
 			o.command = c.ArgsLenAtDash() == 0
 			if o.schema {
 				return writeProfileSchema(args, s.Out)
@@ -60,6 +66,7 @@ func initCommand(s *streams) *cobra.Command {
 	c.Flags().StringVar(&o.protocol, "protocol", "", protocols)
 	c.Flags().StringVar(&o.role, "role", "", "`ROLE` of the target if it is an agent; that of a server is detected")
 	c.Flags().StringVarP(&o.out, "output", "o", usualProfile, "`FILE` to write")
+	declareLangOf(c.Flags(), &o.language, "what is found: en or zh; the profile and errors are in English")
 	o.link.declareFlags(c.Flags())
 	c.Flags().BoolVar(&o.force, "force", false, "overwrite the file")
 	c.Flags().BoolVar(&o.schema, "schema", false, "print the JSON Schema of profiles, for editors, and probe nothing")

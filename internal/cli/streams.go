@@ -46,6 +46,13 @@ func (s *streams) printURL(what, url string) {
 	fmt.Fprintln(s.Out, url)
 }
 
+// printedIn returns the streams with everything printed in a language.
+func (s *streams) printedIn(l lang.Lang) *streams {
+	in := *s
+	in.Out, in.Err = reports.LinesIn(s.Out, l), reports.LinesIn(s.Err, l)
+	return &in
+}
+
 // sink passes on what a command prints, and keeps the first error: what a command has found is worth nothing if nobody
 // gets to read it, as on a full disk.
 type sink struct {

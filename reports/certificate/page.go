@@ -54,13 +54,11 @@ type Page struct {
 // Link is a link to a file beside the page.
 type Link struct{ Text, To string }
 
-// Texts returns what clauses say, by id: in the words of the source document if they are in the language.
+// Texts returns what clauses say in a language, by id.
 func Texts(clauses []reports.Clause, l lang.Lang) map[string]string {
 	out := map[string]string{}
 	for _, c := range clauses {
-		if out[c.ID] = c.Text; l == lang.Chinese && l.Native(c.Source) {
-			out[c.ID] = c.Source
-		}
+		out[c.ID] = c.TextIn(l)
 	}
 	return out
 }

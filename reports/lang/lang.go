@@ -1,13 +1,13 @@
 // Package lang has the languages of reports for people. The English texts are in the code that writes them, and are the
-// keys of one table for each other language. Only texts of our own are translated: what a target said, the steps and
-// the expectations of scenarios, and names that a user types (protocols, roles, drivers, flags) stay as they are.
+// keys of two tables for each other language: what reports say (Say), and what results hold (Of). Only texts of our own
+// are translated: what a target said, scenarios with their steps, and names that a user types (protocols, roles,
+// drivers, flags) stay as they are.
 package lang
 
 import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"unicode"
 
 	"parley/internal/words"
@@ -56,27 +56,6 @@ func (l Lang) Count(n int, noun string) string {
 	return words.Counted(n, noun)
 }
 
-// Of returns a text of ours that a results file holds, such as a reason, in the language. Texts that are not ours stay
-// as they are.
-func (l Lang) Of(text string) string {
-	if l != Chinese {
-		return text
-	}
-	if t, ok := reasons[text]; ok {
-		return t
-	}
-	for _, p := range reasonsAbout {
-		if m := p.english.FindStringSubmatch(text); m != nil {
-			args := make([]any, 0, len(m))
-			for _, part := range m[1:] {
-				args = append(args, l.Of(part))
-			}
-			return fmt.Sprintf(p.chinese, args...)
-		}
-	}
-	return text
-}
-
 // Native reports whether a text is written in the language, as far as its script tells.
 func (l Lang) Native(text string) bool {
 	han := false
@@ -84,18 +63,6 @@ func (l Lang) Native(text string) bool {
 		han = han || unicode.Is(unicode.Han, r)
 	}
 	return han == (l == Chinese)
-}
-
-// Reasons returns the English texts of ours that Of translates, without what varies; sorted.
-func Reasons() []string {
-	out := slices.Collect(maps.Keys(reasons))
-	for _, r := range reasonsAbout {
-		text := strings.NewReplacer("(?s)", "", "^", "", "$", "", `\(`, "(", `\)`, ")").Replace(r.english.String())
-		head, _, _ := strings.Cut(text, "(.*)")
-		out = append(out, head)
-	}
-	slices.Sort(out)
-	return out
 }
 
 // Keys returns the texts that have a translation, sorted.

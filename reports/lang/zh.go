@@ -1,7 +1,5 @@
 package lang
 
-import "regexp"
-
 // chinese are the texts of reports in Chinese, by the English that the code has.
 var chinese = map[string]string{
 	// verdicts
@@ -258,6 +256,13 @@ var chinese = map[string]string{
 	"%s in %s": "%s，见 %s", "certificate": "证书", "certified": "已认证", "valid until": "有效至", "key id": "密钥 id",
 	"%s: %s %s, suite %s": "%s：%s %s，测试集 %s",
 
+	// explain
+	"%s  %s  section %s of %s": "%[1]s  %[2]s  %[4]s 第 %[3]s 节", "another document": "另一份文档",
+	"%s, judged with %s": "%s，随 %s 判定", "%s  a mutant: the bundled %s with one fault": "%s  变异体：带一个缺陷的内置 %s",
+	"%s: excluded, %s": "%s：已排除，%s", "text": "条文", "source": "原文", "ruling": "解释", "fair": "合理读法", "see": "参见",
+	"roles": "角色", "alone": "单独运行", "steps": "步骤", "mutants": "变异体", "breaks": "破坏",
+	"found by": "发现者", "serve": "启动", "rule": "规则", "and %s after it": "其后还有 %s", "place": "位置", "tags": "标签",
+
 	// progress and the end
 	"%s of %s": "%[2]s：%[1]s", "%s against %s over %s": "%s，目标 %s，驱动 %s",
 	"a random sequence of %s breaks a clause; looking for a shorter one": "一个 %s的随机序列破坏了条款，正在寻找更短的",
@@ -265,44 +270,4 @@ var chinese = map[string]string{
 	" · the results could not be written":                                " · 结果无法写入",
 	"The report is too long for a summary: see report.md.":               "报告太长，放不进摘要：见 report.md。",
 	"%3d %%  %d of %s  %s  %s\n":                                         "%3d %%  %[3]s中的 %[2]d 个  %[4]s  %[5]s\n",
-}
-
-// reasons are texts of ours in results: why a clause or a scenario has its outcome.
-var reasons = map[string]string{
-	"no scenario that judges it was run":                    "没有运行能判定它的场景",
-	"passed, but only over drivers that do not certify":     "通过了，但只经由不能用于认证的驱动",
-	"no reason recorded":                                    "没有记录原因",
-	"interrupted":                                           "被中断",
-	"not reached":                                           "未到达",
-	"the course could not be run":                           "这一过程无法运行",
-	"the scenario could not be run":                         "场景无法运行",
-	"the scenario was cut off: interrupted, or out of time": "场景被截断：运行中断，或时间用完",
-
-	"the target does not use the model stub " +
-		"(give model.env or model.hook in the profile)": "目标没有使用模型桩（在目标配置里写明 model.env 或 model.hook）",
-
-	"the profile has no booking path (external-agent.booking)": "目标配置没有订票路径（external-agent.booking）",
-
-	"the profile does not name the log folder (external-agent.logs)": "目标配置没有写明日志目录（external-agent.logs）",
-
-	"no legal chat was answered before, so a refusal proves nothing": "之前没有合法的 chat 得到回答，拒绝说明不了什么",
-	"no legal switch was accepted in this scenario, " +
-		"so a refusal proves nothing": "本场景里没有合法的切换被接受，拒绝说明不了什么",
-}
-
-// reasonsAbout are the same with texts that vary.
-var reasonsAbout = []struct {
-	english *regexp.Regexp
-	chinese string
-}{
-	{regexp.MustCompile(`(?s)^not reached: (.*)$`), "未到达：%s"},
-	{regexp.MustCompile(`(?s)^observed: (.*)$`), "观察到：%s"},
-	{regexp.MustCompile(`(?s)^excluded: (.*)$`), "已排除：%s"},
-	{regexp.MustCompile(`(?s)^applies to another role: (.*)$`), "适用于其他角色：%s"},
-	{regexp.MustCompile(`(?s)^baseline: (.*) \(driver ([\w-]+)\)$`), "基线：%s（驱动 %s）"},
-	{regexp.MustCompile(`(?s)^baseline: (.*)$`), "基线：%s"},
-	{regexp.MustCompile(`(?s)^the target cannot be reached: (.*)$`), "目标无法连接：%s"},
-	{regexp.MustCompile(`^the deadline of the run was over, after (.*) \(--deadline\)$`), "运行的期限 %s 已到（--deadline）"},
-	{regexp.MustCompile(`^the profile does not declare the capability (.*)$`), "目标配置没有声明能力 %s"},
-	{regexp.MustCompile(`^the target does not declare the capability (.*)$`), "目标没有声明能力 %s"},
 }
