@@ -147,7 +147,7 @@ func (c *console) writeTitle(run *Run) {
 	c.printHeading("", "%s", name)
 	c.printHung("", "", strings.Repeat("─", min(columnWidth(name), c.width)), dim)
 	about := []string{run.Target.Name}
-	if run.Target.URL != "" {
+	if run.Target.URL != "" && run.Target.URL != run.Target.Name {
 		about = append(about, run.Target.URL)
 	}
 	if run.Target.Insecure {

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"parley/features/verdict"
@@ -58,7 +59,7 @@ func (c *console) writeFirstCauses(r *Results) {
 			}
 			n++
 			clause := clauseOf(run, run.failureOfExample(cause.Example).Failure)
-			label := fmt.Sprintf("  %d  %s  ", n, clause.ID)
+			label := fmt.Sprintf("  %d  %s  ", n, clausesOf(cause, clause.ID))
 			text := strings.Join(strings.Fields(string(clause.Level)+"  "+clause.Text), " ")
 			c.line("%s%s", c.paint.inColour(strong(red), label), cut.Head(text, max(40, c.width-1-columnWidth(label))))
 		}
@@ -66,6 +67,16 @@ func (c *console) writeFirstCauses(r *Results) {
 	if more > 0 {
 		c.printHung("     ", "", c.lang.Say("and %s", c.lang.Count(more, "more cause")), dim)
 	}
+}
+
+// clausesOf names the clauses of a cause, that of its example first.
+func clausesOf(c Cause, first string) string {
+	others := slices.DeleteFunc(slices.Clone(c.Clauses), func(id string) bool { return id == first })
+	text := strings.Join(append([]string{first}, others[:min(len(others), titled)]...), " ")
+	if len(others) > titled {
+		text += " …"
+	}
+	return text
 }
 
 // writeNext says what to do next: how to see the first failure again and what its clause says, or how to have more of a

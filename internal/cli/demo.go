@@ -70,9 +70,10 @@ func (o demoOptions) runDemo(ctx context.Context, s *streams) error {
 		return err
 	}
 	defer live.Close()
-	served := make(<-chan error)
+	var page string
+	var served <-chan error
 	if o.console != "" || o.open || s.OutTTY {
-		if served, err = o.showPage(ctx, t, live, s); err != nil {
+		if page, served, err = o.showPage(ctx, t, live, s); err != nil {
 			return err
 		}
 	}
@@ -85,10 +86,11 @@ func (o demoOptions) runDemo(ctx context.Context, s *streams) error {
 	}
 	tellVerdict(live, found, s.Out)
 	fmt.Fprintf(s.Out, demoNext, program, found[0], t.Demo.Fault)
-	if o.console == "" && !o.open && !s.OutTTY {
+	if served == nil {
+		fmt.Fprintf(s.Out, "  %s demo --open               the same on a page, to continue by hand\n", program)
 		return nil
 	}
-	fmt.Fprintln(s.Out, "The session is still open on the page; Ctrl-C ends it.")
+	fmt.Fprintf(s.Out, "\nThe session is still open on the page %s; Ctrl-C ends it.\n", page)
 	return <-served
 }
 
@@ -101,14 +103,14 @@ func openDemo(ctx context.Context, t *launch.Target) (*simulator.Session, error)
 
 // showPage serves the page of parley simulate, whose first session is that of the demo.
 func (o demoOptions) showPage(ctx context.Context, t *launch.Target, live *simulator.Session,
-	s *streams) (<-chan error, error) {
+	s *streams) (url string, served <-chan error, err error) {
 	page := simulateOptions{serveOptions: serveOptions{addr: "127.0.0.1:0"}}
 	if o.console != "" {
 		page.addr, page.listening = o.console, true
 	}
 	certificate, err := page.vetFlags(s)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	offers := page.consoleOptions()
 	open, begun := offers.Open, false
@@ -121,14 +123,14 @@ func (o demoOptions) showPage(ctx context.Context, t *launch.Target, live *simul
 	}
 	c, err := console.New(offers)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	if _, err := c.OpenTest(ctx, console.TestOptions{Protocol: t.Protocol}); err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	url, served, err := page.serveConsole(ctx, c, certificate, s)
+	url, served, err = page.serveConsole(ctx, c, certificate, s)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	fmt.Fprintf(s.Out, "page: %s\n", url)
 	if o.open {
@@ -136,7 +138,7 @@ func (o demoOptions) showPage(ctx context.Context, t *launch.Target, live *simul
 			fmt.Fprintf(s.Err, "%s: the browser cannot be opened (open %s): %v\n", program, url, err)
 		}
 	}
-	return served, nil
+	return url, served, nil
 }
 
 // playScenes carries out the steps and prints what they cause.

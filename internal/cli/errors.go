@@ -161,6 +161,9 @@ func flagError(c *cobra.Command, err error) error {
 		}
 		var known []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, "--"+f.Name) })
+		if other := otherNames[name]; other != "" && slices.Contains(known, "--"+other) {
+			return usagef("unknown flag --%s (did you mean \"--%s\"?)", name, other)
+		}
 		return usagef("unknown flag --%s%s", name, suggestWord("--"+name, known, "see "+c.CommandPath()+" --help"))
 	}
 	var invalid *pflag.InvalidValueError
@@ -176,6 +179,10 @@ func flagError(c *cobra.Command, err error) error {
 	}
 	return usagef("%v (see %s --help)", err, c.CommandPath())
 }
+
+// otherNames are names that other programs have for flags of this one, where no command has a flag of that name.
+var otherNames = map[string]string{"port": "listen", "host": "listen", "bind": "listen", "addr": "listen", "url": "target",
+	"file": "output", "dir": "out", "role": "as", "party": "as", "proto": "protocol", "clause": "tags", "jobs": "concurrency"}
 
 // flagValues says what the values of flags are, by the names that pflag gives to their types.
 var flagValues = map[string]string{

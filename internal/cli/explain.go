@@ -106,7 +106,7 @@ func findClause(books []*book, id string) []entry {
 // are known.
 func unknownID(what, typed, id string, others []string) error {
 	known, all := slices.Clone(others), "parley list shows all"
-	if len(others) > 0 {
+	if len(others) > 0 && strings.Contains(what, "mutant") {
 		all = "parley list shows all clauses and scenarios, parley mutants --list all mutants"
 	}
 	for _, p := range suite.All {

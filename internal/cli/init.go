@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley/internal/jsonform"
+	"parley/internal/words"
 	"parley/runner"
 	"parley/steps"
 	"parley/steps/probe"
@@ -212,6 +213,8 @@ func (o initOptions) givenTarget(protocol steps.Protocol, args []string) (probe.
 		return p, usagef("--role %s: init detects the role of a server (leave it out)", role)
 	case role == "" && !o.isPipeCommand(kind, args) && len(args) == 0:
 		return p, usagef("init: no server given (%s)", wantedArgument(kind))
+	case role == "" && o.command && !o.isPipeCommand(kind, args):
+		return p, usagef("init: whose command is after --? (%s)", rolesOfCommands())
 	case role == "" && !o.isPipeCommand(kind, args) && len(args) > 1:
 		return p, usagef("init: one server is probed, but %d arguments are given (%s)", len(args), wantedArgument(kind))
 	case !probing:
@@ -230,6 +233,22 @@ func (o initOptions) givenTarget(protocol steps.Protocol, args []string) (probe.
 		return p, usagef("--protocol %s: %s is a page (leave --protocol out, or give the URL of a server)", o.protocol, p.URL)
 	}
 	return p, nil
+}
+
+// rolesOfCommands says which flags a command after -- needs.
+func rolesOfCommands() string {
+	var ways []string
+	for _, kind := range suite.Kinds() {
+		if slices.Contains(kind.Drivers, target.Stdio) {
+			ways = append(ways, "--protocol "+kind.Protocol+" for one that speaks over stdin and stdout")
+		}
+		for _, role := range kind.Roles {
+			if targetDials(kind, role) {
+				ways = append(ways, "--protocol "+kind.Protocol+" --role "+role+" for one that connects to the harness")
+			}
+		}
+	}
+	return "give " + words.Either(ways)
 }
 
 // wantedArgument says which argument a probe needs.

@@ -218,7 +218,7 @@ func (o proxyOptions) listenUntil(ctx context.Context, opts proxy.Options, s *st
 	if err != nil {
 		return o.openError(err)
 	}
-	s.printURL("your clients connect to", p.URL())
+	o.announceAddress(opts, p.URL(), s)
 	if live.screen != nil {
 		err = o.watchScreen(ctx, live.screen, p)
 	} else {
@@ -228,6 +228,12 @@ func (o proxyOptions) listenUntil(ctx context.Context, opts proxy.Options, s *st
 	err = errors.Join(err, p.Close())
 	tellUnjudged(p.Stats(), s)
 	return err
+}
+
+// announceAddress says where clients connect: the base URL, and what that means in the protocol.
+func (o proxyOptions) announceAddress(opts proxy.Options, base string, s *streams) {
+	s.printURL("base URL for your clients", base)
+	fmt.Fprintf(s.Err, "your clients connect to: %s\n", words.Either(endpointsOf(opts.Protocol, opts.Profile, base)))
 }
 
 // openError is the error of a proxy that could not be opened.

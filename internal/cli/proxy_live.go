@@ -202,7 +202,7 @@ func (o proxyOptions) runWithConsole(ctx context.Context, opts proxy.Options, ba
 	}
 	live.followTraffic(b.countPassed)
 	if command == nil {
-		s.printURL("your clients connect to", passing.URL())
+		o.announceAddress(opts, passing.URL(), s)
 		s.printURL("page", page)
 	} else {
 		s.printURL("page", page)

@@ -28,7 +28,7 @@ func TestProxyOnATerminal(t *testing.T) {
 		ended <- s.exitWith(root.ExecuteContext(t.Context()))
 	}()
 	screen := &seen{t: t, from: person}
-	_, rest, _ := strings.Cut(screen.until("quit"), "your clients connect to: ")
+	_, rest, _ := strings.Cut(screen.until("quit"), "base URL for your clients: ")
 	url := strings.Fields(rest)[0]
 	runChatTurn(t, quickClient(t), url)
 	screen.until("SC-044")

@@ -118,8 +118,11 @@ func (s *streams) printFormat(name string, asked []string, r *reports.Results, o
 	return s.writeOut(name, r, o)
 }
 
-// readResults reads the results of a run.
+// readResults reads the results of a run: a file, or that in a folder of results.
 func readResults(ctx context.Context, path string) (*reports.Results, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, "results.json")
+	}
 	f, err := input.Open(ctx, path)
 	if err != nil {
 		return nil, usagef("%v", err)

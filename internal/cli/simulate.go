@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,7 +77,7 @@ Exit codes: 0 interrupted · 2 wrong usage · 3 the address, the target or the p
 	}
 	f := c.Flags()
 	f.StringVar(&o.protocol, "protocol", "",
-		"`PROTOCOL` of the target or the party (default "+suite.Kinds()[0].Protocol+")")
+		"`PROTOCOL` of the target or the party (default that of the party, or "+suite.Kinds()[0].Protocol+")")
 	f.StringVar(&o.target, "target", "", "`TARGET` of a session that begins at once: a URL, or the file of a profile")
 	f.StringVar(&o.play.As, "as", "", "`PARTY` to play for your program, such as server")
 	f.StringVar(&o.play.Mind, "mind", "",
@@ -194,7 +195,7 @@ func (o *simulateOptions) vetFlags(s *streams) (*tls.Certificate, error) {
 		return nil, err
 	}
 	if o.play.Protocol = o.protocol; o.play.As != "" && o.protocol == "" {
-		o.play.Protocol = suite.Kinds()[0].Protocol
+		o.play.Protocol = protocolOfParty(o.play.As)
 	}
 	if err := o.readFiles(s); err != nil {
 		return nil, err
@@ -208,6 +209,17 @@ func (o *simulateOptions) vetFlags(s *streams) (*tls.Certificate, error) {
 		}
 	}
 	return o.checkFlags("--console", "", false)
+}
+
+// protocolOfParty is the protocol whose party is meant where none is named: the first of the suite that has it, or else
+// the first.
+func protocolOfParty(as string) string {
+	for _, kind := range suite.Kinds() {
+		if slices.Contains(partiesOf(kind.Protocol), as) {
+			return kind.Protocol
+		}
+	}
+	return suite.Kinds()[0].Protocol
 }
 
 // maxScript is the size of the largest script that is read.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -275,8 +276,17 @@ func (o simulateOptions) consoleOptions() console.Options {
 // such a party usually is. A model is at the base URL.
 func endpointsAt(protocol, as, base string) []string {
 	p, err := suite.Find(protocol)
+	if err != nil || as == model {
+		return []string{base}
+	}
+	return endpointsOf(p, p.Kind().New(), base)
+}
+
+// endpointsOf returns where clients connect to a server at a base URL, by its profile: over each driver the place that
+// this names, or where such a server usually is.
+func endpointsOf(p steps.Protocol, profile *target.Profile, base string) []string {
 	rec, ok := p.(steps.Recognisable)
-	if err != nil || !ok || as == model {
+	if !ok {
 		return []string{base}
 	}
 	var out []string
@@ -286,7 +296,7 @@ func endpointsAt(protocol, as, base string) []string {
 			continue
 		}
 		seen[place.Driver] = true
-		at := base + place.Path
+		at := base + cmp.Or(profile.PathOver(place.Driver), place.Path)
 		if place.Driver == target.WS {
 			at = "ws" + strings.TrimPrefix(at, "http")
 		}

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -69,6 +71,10 @@ func subjectOf(name string, protocols, roles []string) (*subject, error) {
 		return pageSubject(kind, name, protocols, roles)
 	}
 	if !strings.Contains(name, "://") {
+		if isProgram(name) {
+			return nil, usagef("%s is a program, and a target is a URL or a profile (parley init --help says how to write one "+
+				"that starts it)", name)
+		}
 		p, err := suite.Kinds().Load(name)
 		if err != nil {
 			return nil, err
@@ -109,6 +115,13 @@ func subjectOf(name string, protocols, roles []string) (*subject, error) {
 			role, p.Reach().ListenKey, protocol)
 	}
 	return &subject{profile: p, bare: true}, setRole(p, role)
+}
+
+// isProgram reports whether a file is evidently a program, not a profile.
+func isProgram(name string) bool {
+	known := []string{".py", ".js", ".mjs", ".cjs", ".ts", ".go", ".rb", ".rs", ".java", ".jar", ".sh", ".exe", ".php"}
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular() && slices.Contains(known, strings.ToLower(filepath.Ext(name)))
 }
 
 // pageSubject makes a subject of a page: a folder, the file of a page, or a file: URL.

@@ -40,6 +40,7 @@ type Terminal struct {
 	batch    []transcript.Record // of a script, not printed yet
 	came     chan struct{}
 	failed   bool // a binding clause was broken
+	findings int  // that were printed
 	untested bool // a step could not judge
 }
 
@@ -168,6 +169,9 @@ func (t *Terminal) carryOut(ctx context.Context, l Line) error {
 		}
 		return err
 	}
+	t.mu.Lock()
+	before := t.findings
+	t.mu.Unlock()
 	judged, err := t.o.Session.Do(ctx, l.Text, l.Arg)
 	if err != nil {
 		return err
@@ -175,12 +179,12 @@ func (t *Terminal) carryOut(ctx context.Context, l Line) error {
 	if t.o.Steady {
 		t.awaitQuiet(ctx)
 	}
-	t.printStepResult(judged)
+	t.printStepResult(judged, before)
 	return nil
 }
 
-// printStepResult prints the result of a step.
-func (t *Terminal) printStepResult(j steps.Judged) {
+// printStepResult prints the result of a step, before which so many findings had been printed.
+func (t *Terminal) printStepResult(j steps.Judged, before int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var kept []string
@@ -200,7 +204,7 @@ func (t *Terminal) printStepResult(j steps.Judged) {
 	case j.Err != nil && !errors.As(j.Err, &broken):
 		t.untested = true
 		t.println(t.paint.yellow("  – " + j.Err.Error()))
-	case len(j.Outcomes) == 0 && len(j.Failures) == 0:
+	case len(j.Outcomes) == 0 && t.findings == before:
 		t.println(t.paint.dim("  ok"))
 	}
 }
@@ -228,6 +232,7 @@ func groupFailures(all []steps.Failure) (groups [][]steps.Failure) {
 // printFailure prints a finding, and the clauses that it breaks. mu is locked.
 func (t *Terminal) printFailure(same ...steps.Failure) {
 	f := same[0]
+	t.findings++
 	var ids []string
 	for _, one := range same {
 		ids = append(ids, one.Clause)
