@@ -83,7 +83,7 @@ func TestPageAxe(t *testing.T) {
 	for _, language := range []string{"en-US", "zh-CN"} {
 		v := visit(t, base, language)
 		v.wait("document.querySelectorAll('.steprow').length === 4")
-		if got, want := v.value("document.querySelector('.left h2').textContent"), map[string]string{"en-US": "Sessions",
+		if got, want := v.value("document.querySelector('#left h2').textContent"), map[string]string{"en-US": "Sessions",
 			"zh-CN": "会话"}[language]; got != want {
 			t.Errorf("%s: %q", language, got)
 		}

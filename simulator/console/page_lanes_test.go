@@ -101,6 +101,12 @@ func TestPageRequests(t *testing.T) {
 		v.types("#f-text", filter)
 		v.wait(fmt.Sprintf("document.querySelector('#counts').textContent.startsWith('%d of ')", want))
 	}
+	for _, width := range []int64{390, 768, 1280} {
+		v.do(chromedp.EmulateViewport(width, 844))
+		v.wait(fmt.Sprintf("innerWidth === %d", width))
+		v.wait(`document.querySelectorAll(".arrow").length > 2 && [...document.querySelectorAll(".arrow")].every((e) =>
+			getComputedStyle(e).borderTopColor === getComputedStyle(e, "::after").color)`)
+	}
 	v.shot("requests")
 }
 
