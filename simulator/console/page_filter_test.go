@@ -98,6 +98,9 @@ func TestPageFilter(t *testing.T) {
 	}
 	v.axe("mistake", "#filters")
 	v.shot("mistake")
+	v.types("#f-text", "nowhere")
+	v.click(".empty button")
+	v.wait("document.querySelector('#counts').textContent === '120 of 120 records'")
 }
 
 // TestPageFilterKept: a filter is in the address, so that a reload and a copied link show the same; going back leaves

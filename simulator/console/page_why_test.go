@@ -14,6 +14,10 @@ func TestPageWhy(t *testing.T) {
 		ask(t, "POST", at+"/steps", map[string]string{"text": step})
 	}
 	v := visit(t, base, "en-US")
+	v.wait("document.querySelector('#right h2').innerText === 'What failed'") // while nothing is selected
+	v.wait("['AS-044', 'agent_switched'].every((x) => document.querySelector('#right').innerText.includes(x))")
+	v.shot("failures")
+	v.axe("failures", "#right")
 	v.wait("document.querySelector('.row .mark.bad') !== null")
 	v.js("document.querySelector('.row .mark.bad').click()")
 	v.wait("document.querySelector('#right .looks code')?.innerText === 'current-is-previous'")
@@ -38,15 +42,15 @@ func TestPageWhy(t *testing.T) {
 // TestPageEdited: a message that was edited on its way is marked, and the original is beside it, line by line.
 func TestPageEdited(t *testing.T) {
 	base := pageServer(t).URL
-	at, url := openPlay(t, base, nil)
+	_, url := openPlay(t, base, nil)
 	v := visit(t, base, "en-US")
 	a := connectProgram(t, url)
 	a.readUntilType("agent_list")
 	a.sendMessage(`{"type":"session_create","requestId":"r1"}`)
 	a.readUntilType("session_created")
-	ask(t, "PUT", at+"/mind", map[string]string{"mind": "ask"})
+	v.click(".held button") // holds all messages
+	v.wait("document.querySelector('.held button') === null")
 	a.sendMessage(`{"type":"switch_agent","agentId":"debugger"}`)
-	v.click("#compose-held")
 	v.wait("document.querySelector('.heldbox textarea') !== null")
 	edited := strings.Replace(v.value("document.querySelector('.heldbox textarea').value"), `"debugger"`, `"nobody"`, 1)
 	v.types(".heldbox textarea", edited)

@@ -26,6 +26,7 @@ class App {
     this.store = new Store();
     this.rows = new Rows($("diagram"), this.store, () => this.session, (item) => this.detail.show(item));
     this.rows.onstart = (kind) => this.newSession({ kind });
+    this.rows.onclear = () => { this.bar.put(""); this.bar.input.focus(); };
     this.rows.onfollow = (on) => this.bar.follow.setAttribute("aria-pressed", on);
     this.diagram = new Diagram(this.rows);
     this.diagram.onlayout = () => this.bar.lanes();
@@ -145,7 +146,7 @@ class App {
     if (left) this.rows.shift(-left);
     this.store.settle();
     if (state) this.changed(state);
-    if (this.redrawLeft) { this.redrawLeft = false; this.left.draw(); }
+    if (this.redrawLeft) { this.redrawLeft = false; this.left.draw(); this.detail.overview(); }
     this.rows.draw();
     this.foot();
     if (this.pending.length) this.frame ||= requestAnimationFrame(() => this.flush());

@@ -3,12 +3,14 @@ import { get, once } from "./api.js";
 import { copies } from "./copies.js";
 import { diffView } from "./diff.js";
 import { button, h, tabs } from "./dom.js";
+import { keyTable } from "./keys.js";
 import { bytesOf, hex, lines, visible } from "./safe.js";
 import { classOf, signOf } from "./store.js";
 import { t } from "./words.js";
 
 const mostRecords = 8; // of a step, the last ones
 const lookedBack = 200; // records
+const mostFailures = 5; // that are shown while nothing is selected
 const atOnce = 100; // members that are shown until more are asked for
 
 // tree shows a value. Members are made when they are opened.
@@ -42,7 +44,34 @@ export class Detail {
 
   clear() {
     this.item = null;
-    this.root.replaceChildren(h("h2", {}, t("rightPane")), h("p", { class: "dim" }, t("nothingSelected")));
+    this.failed = undefined;
+    this.overview();
+  }
+
+  // overview shows, while nothing is selected, the first failure of each clause, the newest clause first; or else how to
+  // select a message.
+  overview() {
+    if (this.item) return;
+    const { store, worst } = this.app;
+    const clauses = [...worst].filter(([, outcome]) => outcome === "failed").map(([clause]) => clause);
+    if (clauses.join() === this.failed) return;
+    this.failed = clauses.join();
+    const failures = clauses.reverse().slice(0, mostFailures).flatMap((clause) => {
+      for (const [n, marks] of store.marks) {
+        const m = marks.find((one) => one.clause === clause && one.outcome === "failed");
+        if (m) return [[m, n]];
+      }
+      return [];
+    });
+    const select = h("p", { class: "dim overview" }, t("nothingSelected"));
+    if (!failures.length) {
+      this.root.replaceChildren(h("h2", {}, t("rightPane")), select, keyTable("kMove", "kWhy", "kSearch", "kView", "kCompose"));
+      return;
+    }
+    this.root.replaceChildren(h("h2", {}, t("failures")), select, ...failures.map(([m, n]) => {
+      const r = store.at(n);
+      return this.clause(m, r ? [r.to || this.before(r), n] : [n]);
+    }));
   }
 
   // show shows a record or a step; at a failure, why. What was cut from a long record is fetched.
@@ -51,6 +80,7 @@ export class Detail {
     this.why = this.asked || this.marks(item).some((m) => m.outcome === "failed");
     this.asked = false;
     this.draw();
+    if (matchMedia("(max-width: 640px)").matches) this.root.scrollIntoView({ block: "nearest" }); // it is below the messages
     if (!item.part) return;
     try {
       const [whole] = await get(`/sessions/${this.app.session.id}/records?after=${item.n - 1}&limit=1`);
@@ -62,9 +92,9 @@ export class Detail {
     const r = this.item;
     if (!r) { this.clear(); return; }
     if (r.step) { this.root.replaceChildren(...this.stepView(r.step)); return; }
-    const facts = [[t("party"), (r.of || r).lane || r.party], [t("type"), r.type], [t("time"), (r.at / 1000).toFixed(3) + " s"]];
+    const facts = [[t("party"), (r.of || r).lane || r.party], [t("time"), (r.at / 1000).toFixed(3) + " s"]];
     if (r.status) facts.push(["Status", r.status]);
-    const small = [t(r.dir), r.kind, r.label !== r.type && r.label, r.to && t("answersTo", r.to), r.late && t("late"),
+    const small = [t(r.dir), r.kind, r.type && r.label !== r.type && r.label, r.to && t("answersTo", r.to), r.late && t("late"),
       r.cut && t("leftOut", r.cut)].filter(Boolean);
     let list = null; // until it is there, the tab is not the user's choice
     const { list: row, panel, choose } = tabs("detail", t("rightPane"), this.tabsOf(r),
@@ -139,13 +169,15 @@ export class Detail {
       if (m[k]) el.append(h("p", {}, h("b", {}, t(k)), " ", h("span", {}, visible(m[k]))));
     }
     if (m.reason) el.append(h("p", {}, visible(m.reason)));
-    if (m.diff) el.append(h("pre", { class: "wrap", tabindex: "0", role: "group", "aria-label": t("observed") }, lines(m.diff)));
+    if (m.diff) {
+      el.append(h("pre", { class: "wrap diff", tabindex: "0", role: "group", "aria-label": t("observed") },
+        lines(m.diff.trimEnd()).split("\n").map((line) => h("span", { class: { "-": "del", "+": "ins" }[line[0]] || "" }, line + "\n"))));
+    }
     once("/clauses?protocol=" + encodeURIComponent(this.app.session?.protocol || "")).then((all) => {
       const c = all.find((x) => x.id === m.clause);
       if (!c) return;
-      words.append(h("p", { class: "dim" }, visible(`${c.level} · ${c.section}`)),
-        h("h4", {}, t("english")), h("blockquote", { lang: "en" }, visible(c.text)));
-      if (c.source) words.append(h("h4", {}, t("source")), h("blockquote", {}, visible(c.source)));
+      words.append(h("p", { class: "dim" }, visible(`${c.level} · ${c.section}`)), h("blockquote", { lang: "en" }, visible(c.text)));
+      if (c.source) words.append(h("blockquote", { class: "dim" }, visible(c.source)));
     }).catch(() => {});
     if (m.outcome === "failed") el.append(this.behind(m, records));
     return el;

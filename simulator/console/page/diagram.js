@@ -15,6 +15,9 @@ const shortest = 44; // pixels of an arrow
 const foldedWidth = 40; // pixels that the lane of closed connections has beside what all have
 const labelWidth = 320; // pixels that a label has, also where its arrow is shorter
 const mostLanes = 200;
+const mostText = 240; // characters of a message that its label has
+
+const clip = (text) => (text.length > mostText ? text.slice(0, mostText) + "…" : text);
 
 export class Diagram {
   constructor(rows) {
@@ -146,6 +149,6 @@ export class Diagram {
     const name = r.type || r.label || r.kind;
     return h("span", { class: "label" }, h("b", {}, visible(name)),
       h("span", {}, " " + visible([r.status || "", r.type ? "" : r.kind === name ? "" : r.kind,
-        (r.text || "").slice(0, 120)].filter(Boolean).join(" "))));
+        clip(r.text || "")].filter(Boolean).join(" "))));
   }
 }

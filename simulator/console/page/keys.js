@@ -12,8 +12,8 @@ const table = [["n", "kNew"], ["c", "kCompose"], ["1 … 6", "kTabs"], ["Ctrl+En
 const clicks = { f: "follow", y: "copy", s: "saveScenario", S: "saveScript", r: "saveRecording", R: "saveHAR",
   t: "runSuite", u: "undo", z: "reset", ">": "nextStep" };
 
-// keyTable lists the shortcuts.
-export const keyTable = () => h("dl", { class: "keys" }, table.map(([keys, word]) => h("div", {},
+// keyTable lists the shortcuts, or those with some words.
+export const keyTable = (...words) => h("dl", { class: "keys" }, table.filter(([, word]) => !words.length || words.includes(word)).map(([keys, word]) => h("div", {},
   h("dt", {}, keys.split(" ").filter(Boolean).map((k) => (k === "…" ? k : h("kbd", {}, k)))), h("dd", {}, t(word)))));
 
 const writes = (el) => el.matches?.("input:not([type=checkbox]):not([type=file]), textarea, select, [contenteditable]");

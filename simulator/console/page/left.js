@@ -6,6 +6,7 @@ import { classOf, signOf } from "./store.js";
 import { t } from "./words.js";
 
 const mostParties = 200;
+const fewParties = 4; // that are shown without scrolling
 
 // nameOf describes a session in a line.
 export const nameOf = (s) => visible(`${s.id} · ${s.protocol || s.kind}`);
@@ -24,20 +25,21 @@ export class Left {
     return h("section", {}, h("h2", {}, t("sessions")), h("ul", { class: "sessions" }, this.app.sessions.map((s) =>
       h("li", {}, h("button", { type: "button", "data-id": "s" + s.id, "aria-current": s.id === current?.id ? "true" : null,
         onclick: () => this.app.show(s.id) }, h("b", {}, nameOf(s)),
-      h("small", {}, [t(s.kind), visible(s.kind === "play" ? s.as : s.role), t(s.state)].filter(Boolean).join(" · ")))))),
+      h("small", {}, [t(s.kind), visible(s.kind === "play" ? s.as : s.role), s.state !== "open" && t(s.state)].filter(Boolean).join(" · ")))))),
     button("newSession", () => this.app.newSession(), { class: "main wide", "data-id": "new" }));
   }
 
   parties(s) {
     const known = new Map(s.connections.map((c) => [c.party, c.state]));
     for (const p of s.parties) if (!known.has(p)) known.set(p, "open");
+    if (s.state !== "open") for (const p of known.keys()) known.set(p, "closed");
     const rows = [...known].sort(([a, x], [b, y]) => (x === "closed") - (y === "closed") || inOrder(a, b)).slice(0, mostParties).map(([p, state]) => h("li", { class: state },
       h("span", { class: "dot", "aria-hidden": "true" }), h("span", { class: "name" }, visible(p)), h("small", {}, t(state)),
       ...(state === "open" && s.kind !== "replay" && s.state === "open" ? [this.hang(s, p, "close"), this.hang(s, p, "cut")] : [])));
     return h("section", {}, h("h2", {}, t("parties")), ...addresses(s).map((url, i) =>
       h("p", { class: "url" }, h("code", {}, visible(url)),
       button("copy", () => this.app.copy(url), { "data-id": i ? `copy ${i}` : "copy" }))),
-    rows.length ? h("ul", { class: "parties" }, rows) : h("p", { class: "dim" }, t("noParties")));
+    rows.length ? h("ul", { class: "parties", tabindex: rows.length > fewParties ? "0" : null }, rows) : h("p", { class: "dim" }, t("noParties")));
   }
 
   hang(s, party, how) {
@@ -68,16 +70,19 @@ export class Left {
     const file = (name, type, p) => async () => save(name, type, await get(path + p));
     const test = s.kind === "test" && s.state === "open";
     const run = this.progress;
-    return h("section", {}, h("h2", {}, t("actions")), h("div", { class: "actions" },
+    const saves = h("details", { open: this.saving, ontoggle: () => { this.saving = saves.open; } },
+      h("summary", { "data-id": "save" }, t("save")),
       s.kind === "test" && act("saveScenario", file(`session-${s.id}.feature`, "text/plain", "/scenario")),
       s.kind !== "replay" && act("saveScript", file(`session-${s.id}.yaml`, "application/yaml", "/script")),
       act("saveRecording", file(`session-${s.id}.jsonl`, "application/jsonl", "/recording")),
-      act("saveHAR", async () => save(`session-${s.id}.har`, "application/json", JSON.stringify(await get(path + "/recording?format=har"), null, 1))),
+      act("saveHAR", async () => save(`session-${s.id}.har`, "application/json",
+        JSON.stringify(await get(path + "/recording?format=har"), null, 1))));
+    return h("section", {}, h("h2", {}, t("actions")), h("div", { class: "actions" },
       test && (this.running ? button("stopSuite", () => this.running.abort(), { "data-id": "runSuite" }) :
         act("runSuite", () => this.run(s))),
       test && act("undo", async () => this.app.say(visible((await post(path + "/undo")).text))),
       s.kind === "play" && s.state === "open" && act("reset", () => post(path + "/reset")),
-      act("end", () => this.app.end(s), { class: "danger" })),
+      saves, act("end", () => this.app.end(s), { class: "danger" })),
     run?.running && h("p", { class: "dim" }, t("progress", run.done, run.planned, run.failed)),
     run?.running && h("progress", { max: run.planned || 1, value: run.done, "aria-label": t("runSuite") }));
   }

@@ -68,7 +68,8 @@ export class Play {
     for (const el of [...this.root.children]) if (!boxes.includes(el)) el.remove();
     for (const el of boxes) if (!el.isConnected || el.parentNode !== this.root) this.root.append(el);
     if (!boxes.length) {
-      this.root.append(h("p", { class: "dim" }, t("nothingHeld")));
+      this.root.append(h("p", { class: "row-of-buttons" }, h("span", { class: "dim" }, t("nothingHeld")), this.app.session.mind !== "ask" &&
+        button("holdAll", () => this.put("mind", { mind: "ask" }).then(() => this.fill()))));
       if (had) $("compose-held")?.focus();
     } else if (had && !this.root.contains(document.activeElement)) boxes[0].querySelector("button").focus();
   }

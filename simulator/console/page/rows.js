@@ -1,6 +1,6 @@
 // The messages of a session as rows, of which only the visible ones are in the document. A view draws them: the
 // sequence diagram or the list.
-import { h } from "./dom.js";
+import { button, h } from "./dom.js";
 import { addresses } from "./left.js";
 import { visible } from "./safe.js";
 import { classOf, signOf } from "./store.js";
@@ -125,12 +125,14 @@ export class Rows {
     if (behind) { this.empty.replaceChildren(h("strong", {}, t("loading"))); return; }
     const some = this.store.items.length > 0;
     const waits = s?.kind === "play" && s.url;
-    this.empty.replaceChildren(h("strong", {}, t(!s ? "noSession" : some ? "noMatch" : "empty")), h("span", {}, !s || some ? "" :
+    this.empty.replaceChildren(h("strong", {}, t(!s ? "noSession" : some ? "noMatch" : "empty")), h("span", {}, !s ? t("noSessionText") : some ? "" :
       waits ? t(s.connects ? "emptyClient" : "emptyPlay") : t("emptyText")));
     if (!s) {
       this.empty.append(h("div", { class: "kinds" }, ["test", "play", "replay"].map((kind) => h("button", { type: "button",
         onclick: () => this.onstart?.(kind) }, h("b", {}, t(kind)), h("small", {}, t(kind + "Text"))))));
-    } else if (waits && !some) {
+    } else if (some) {
+      this.empty.append(button("clear", () => this.onclear?.()));
+    } else if (waits) {
       this.empty.append(...addresses(s).map((url) => h("code", {}, visible(url))));
     }
   }
@@ -150,8 +152,8 @@ export class Rows {
     const count = (o) => s.outcomes.filter((x) => x.outcome === o).length;
     el.append(h("span", { class: "stepmark " + kind }, signOf(s.status)), h("span", { class: "steptext" },
       h("span", { class: "hidden" }, t("step") + " "), visible(s.step)),
-    h("span", { class: "steperr" }, s.error ? visible(s.error) : [count("passed") && `✓ ${count("passed")}`,
-      s.failures.length && `✗ ${s.failures.length}`].filter(Boolean).join("  ")));
+    h("span", { class: "steperr" }, s.error ? visible(s.error) : [count("passed") && `✓ ${count("passed")} `,
+      s.failures.length && h("b", { class: "bad" }, `✗ ${s.failures.length}`)].filter(Boolean)));
   }
 
   // marks shows what was judged at a record: the worst first, or those that the filter is about; short: a sign and a

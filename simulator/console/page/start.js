@@ -77,7 +77,7 @@ function playForm(protocols, go, given) {
   const script = select([], "", { onchange: () => more() });
   const text = h("textarea", { rows: 5, spellcheck: "false" });
   const [listen, connect, to] = [h("input", { type: "text", placeholder: "127.0.0.1:0" }),
-    h("input", { type: "text", placeholder: "http://localhost:3000" }), h("input", { type: "text" })];
+    ...[1, 2].map(() => h("input", { type: "text", placeholder: "http://localhost:3000" }))];
   const parts = { mutant: h("div", {}, field(t("mutant"), mutant), names), script: field(t("script"), script),
     text: field(t("scriptText"), text), listen: field(t("listen"), listen, h("small", { class: "note" }, t("listenHint"))),
     connect: field(t("connect"), connect, h("small", { class: "note" }, t("connectHint"))),
