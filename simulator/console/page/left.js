@@ -82,7 +82,7 @@ export class Left {
         act("runSuite", () => this.run(s))),
       test && act("undo", async () => this.app.say(visible((await post(path + "/undo")).text))),
       s.kind === "play" && s.state === "open" && act("reset", () => post(path + "/reset")),
-      saves, act("end", () => this.app.end(s), { class: "danger" })),
+      act("end", () => this.app.end(s), { class: "danger" }), saves),
     run?.running && h("p", { class: "dim" }, t("progress", run.done, run.planned, run.failed)),
     run?.running && h("progress", { max: run.planned || 1, value: run.done, "aria-label": t("runSuite") }));
   }
