@@ -49,7 +49,8 @@ func TestEndpointsAt(t *testing.T) {
 // TestProtocolOfParty: a party that one protocol has needs no --protocol.
 func TestProtocolOfParty(t *testing.T) {
 	t.Parallel()
-	for as, want := range map[string]string{"relay": "external-agent", "server": "agent-select", "nobody": "agent-select"} {
+	for as, want := range map[string]string{"relay": "external-agent", "server": "agent-select",
+		"nobody": "agent-select"} {
 		if got := protocolOfParty(as); got != want {
 			t.Errorf("%s: %s, want %s", as, got, want)
 		}
