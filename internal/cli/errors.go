@@ -181,8 +181,9 @@ func flagError(c *cobra.Command, err error) error {
 }
 
 // otherNames are names that other programs have for flags of this one, where no command has a flag of that name.
-var otherNames = map[string]string{"port": "listen", "host": "listen", "bind": "listen", "addr": "listen", "url": "target",
-	"file": "output", "dir": "out", "role": "as", "party": "as", "proto": "protocol", "clause": "tags", "jobs": "concurrency"}
+var otherNames = map[string]string{"port": "listen", "host": "listen", "bind": "listen", "addr": "listen",
+	"url": "target", "file": "output", "dir": "out", "role": "as", "party": "as", "proto": "protocol", "clause": "tags",
+	"jobs": "concurrency"}
 
 // flagValues says what the values of flags are, by the names that pflag gives to their types.
 var flagValues = map[string]string{

@@ -15,7 +15,8 @@ func TestMistakenFlags(t *testing.T) {
 		{[]string{"serve", "--port", "3"}, `parley: unknown flag --port (did you mean "--listen"?)`},
 		{[]string{"simulate", "--role", "host"}, `parley: unknown flag --role (did you mean "--as"?)`},
 		{[]string{"run", "errors_test.go"}, "parley: errors_test.go is a program, and a target is a URL or a profile"},
-		{[]string{"init", "--protocol", "external-agent", "--", "true"}, "parley: init: whose command is after --? (give --pro"},
+		{[]string{"init", "--protocol", "external-agent", "--", "true"},
+			"parley: init: whose command is after --? (give --pro"},
 		{[]string{"simulate", "--as", "nobody"}, `parley: simulate: agent-select has no party "nobody" to play (there are: `},
 		{[]string{"serve", "foo"}, `parley: serve: unknown protocol "foo" (known: agent-`},
 	} {
