@@ -282,7 +282,8 @@ func idsDiffer(t []transcript.Record) []verdict.Finding {
 	return out
 }
 
-// asked maps the nonces in the harness's chats to their agent_ids.
+// asked maps the nonces in the harness's chats to their agent_ids. It leaves out a chat whose agent_id is not a string:
+// there is no agent_id that its answer could rightly have, and SC-030 judges that it is refused.
 func asked(t []transcript.Record) map[string]string {
 	out := map[string]string{}
 	for _, r := range t {
@@ -290,7 +291,10 @@ func asked(t []transcript.Record) map[string]string {
 			continue
 		}
 		data, _ := r.Event.Data.(map[string]any)
-		agent, _ := data[vocab.AgentID].(string)
+		agent, ok := data[vocab.AgentID].(string)
+		if !ok {
+			continue
+		}
 		content, _ := data[vocab.Content].(string)
 		for _, d := range llm.Directives(content) {
 			out[d.Nonce] = agent
