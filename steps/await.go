@@ -272,6 +272,9 @@ func NotOwed(format string, args ...any) *verdict.Miss {
 	return &verdict.Miss{NotOwed: true, Reason: fmt.Sprintf(format, args...)}
 }
 
+// AsksForModel is in the reason of a miss that the target's own model may cause. Such a reason says what to look at.
+const AsksForModel = "has it a model?"
+
 // whyNothingOwed returns why nothing is owed that would end a wait; nil if something may be.
 func (w *World) whyNothingOwed(e Wait) *verdict.Miss {
 	if err := w.unopened[e.Conn]; err != nil {

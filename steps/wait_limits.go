@@ -63,6 +63,7 @@ type kindHistory struct {
 	fenced int // those of missed with an answered fence
 	came   bool
 	slow   bool // it came, but not at once
+	seen   bool // it came in a wait of any length
 }
 
 // familyHistory is what is known of the kinds of a Wait.Family.
@@ -162,12 +163,13 @@ type finishedWait struct {
 
 // recordWait records a finished wait.
 func (p *waitHistory) recordWait(w finishedWait) {
-	if w.limit < shortest {
-		return
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	k := p.awaitedKind(w.kind)
+	k.seen = k.seen || w.came
+	if w.limit < shortest {
+		return
+	}
 	switch {
 	case w.came:
 		p.inFamily(w.family).came = true
@@ -183,6 +185,13 @@ func (p *waitHistory) recordWait(w finishedWait) {
 	default:
 		k.short++
 	}
+}
+
+// HasCome reports whether what a kind of wait is for has come in this run.
+func (e *Env) HasCome(kind string) bool {
+	e.patience.mu.Lock()
+	defer e.patience.mu.Unlock()
+	return e.patience.awaitedKind(kind).seen
 }
 
 // Judged records the clauses that a scenario failed, once its result counts. Results that a rerun will replace do

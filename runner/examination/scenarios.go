@@ -14,6 +14,7 @@ import (
 	"parley/internal/words"
 	"parley/reports"
 	"parley/runner"
+	"parley/steps"
 	"parley/steps/doctor"
 )
 
@@ -194,7 +195,7 @@ func (w *observer) observePreflight(p runner.Planned, sc reports.Scenario) {
 		status, text = doctor.NotChecked, sc.Name
 	case sc.Outcome == verdict.EnvError && !w.Profile.Dials(): // the reason says what to do
 		text = sc.Reason
-	default:
+	case !strings.Contains(sc.Reason, steps.AsksForModel):
 		text += " (look at " + w.Checkup.Advice[p.Stage] + ")"
 	}
 	w.AddLine(status, w.driver, "%s", text)

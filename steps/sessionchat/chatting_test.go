@@ -130,3 +130,24 @@ func TestChatsAgain(t *testing.T) {
 		})
 	}
 }
+
+// TestErrorOfOwnModel: where a target uses a model of its own, an error that answers the first chat may come of that,
+// and judges nothing; once a chat has been answered, it does.
+func TestErrorOfOwnModel(t *testing.T) {
+	broken, other := aWarning, result(nil)
+	broken.unless, other.unless = "blue", "red"
+	const chats = "When client A chats with \"red\"\nThen client A receives the answer of \"red\"\n"
+	res := perform(t, "@SC-029", chats, []saying{broken})
+	why := `the server answered the chat with an error: "be patient" (has it a model? See model in the profile)`
+	if res.Outcome != verdict.NotTested || res.Reason != why {
+		t.Errorf("%s: %s, want not-tested: %s", res.Outcome, res.Reason, why)
+	}
+	res = perform(t, "@SC-029", "Given client A has chatted with \"blue\"\n"+chats, []saying{broken, other})
+	if res.Outcome != verdict.Failed {
+		t.Errorf("after an answered chat: %s: %s, want failed", res.Outcome, res.Reason)
+	}
+	res = perform(t, "@SC-029", chats, []saying{broken}, func(e *steps.Env) { e.Brain = llm.New() })
+	if res.Outcome != verdict.Failed {
+		t.Errorf("with the model stub: %s: %s, want failed", res.Outcome, res.Reason)
+	}
+}

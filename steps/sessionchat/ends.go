@@ -10,6 +10,8 @@ import (
 	"parley/internal/deadline"
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
+	engine "parley/steps/probe"
+	"parley/steps/sessionchat/probe"
 	"parley/transport/transcript"
 )
 
@@ -87,8 +89,20 @@ func (s *suite) awaitAnswer(ctx context.Context, t *turn, due bool) (transcript.
 	}
 	if miss == nil {
 		s.learn(t.of, rec)
+		return rec, nil
 	}
-	return rec, miss
+	return rec, s.unlessModelLacks(t, miss)
+}
+
+// unlessModelLacks returns the miss of an answer. Where the model is the target's own, and no chat has been answered
+// yet in this run, an error that answers a chat may come of the model as well as of the target, and judges nothing.
+func (s *suite) unlessModelLacks(t *turn, miss *verdict.Miss) *verdict.Miss {
+	errs := s.since(t, vocab.ErrorMessage)
+	if s.Env.Brain != nil || len(errs) == 0 || miss.NotOwed || s.Env.HasCome(dueAnswer) {
+		return miss
+	}
+	return steps.NotOwed("the server answered the chat with an error: %q (%s See model in the profile)",
+		probe.ErrorText(engine.Object(errs[0].Bytes)), steps.AsksForModel)
 }
 
 // awaitUnlessRefused is Await, except that after an error about the session it waits only for the event limit or a

@@ -14,7 +14,7 @@ var agentsAndEnds = []row{
 	{monitor: "own-agent-id", reason: "a chat under a number has no agent_id to keep",
 		in: `A > chat {"agent_id":42,"content":"[[echo x-1]]"}` + "\n" + `A < assistant {"agent_id":42,"text":"x-1"}`},
 	{monitor: "own-agent-id", reason: "nor has one under a list",
-		in: `A > chat {"agent_id":["red"],"content":"[[echo x-1]]"}` + "\n" + `A < assistant {"agent_id":["red"],"text":"x-1"}`},
+		in: `A > chat {"agent_id":["x"],"content":"[[echo x-1]]"}` + "\n" + `A < assistant {"agent_id":["x"],"text":"x-1"}`},
 	{monitor: "own-agent-id", reason: "nor has one under none",
 		in: `A > chat {"content":"[[echo x-1]]"}` + "\n" + `A < assistant {"text":"x-1"}`},
 	{monitor: "own-agent-id", reason: "the empty text is an agent_id", broken: "SC-021 SC-041",

@@ -225,6 +225,14 @@ func (h *answers) aside(msg map[string]any, kind string) string {
 	return name
 }
 
+// ErrorText returns what an error says in words, else the whole error in short.
+func ErrorText(msg map[string]any) string {
+	if _, said := probe.FindText(msg, "", 3, "text", "error", "detail", "message", "reason", "code"); said != "" {
+		return probe.Shorten(said)
+	}
+	return probe.Brief(msg)
+}
+
 // words lists the types in one line, with their names here.
 func (h *answers) words() string {
 	var parts []string

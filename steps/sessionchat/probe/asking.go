@@ -7,6 +7,7 @@ import (
 	"time"
 
 	proto "parley/protocol/sessionchat"
+	"parley/steps"
 	"parley/steps/probe"
 	"parley/steps/sessionchat/binding"
 	"parley/target"
@@ -82,12 +83,16 @@ func (p *inquiry) tell(h *answers) {
 	for _, name := range h.strange {
 		p.Unseen("the meaning of message type %q was not recognised: see types", name)
 	}
-	if names := h.types[proto.ResultMessage]; names == nil {
-		p.Unseen("no message was recognised that ends a turn; the last was of type %q: see types.result", h.typeOf(h.last()))
-	} else {
+	names := h.types[proto.ResultMessage]
+	switch last := h.typeOf(h.last()); {
+	case names == nil && slices.Contains(h.types[proto.ErrorMessage], last):
+		p.Unseen("the end of a turn: the chat was answered with an error: %q (%s)", ErrorText(h.last()), steps.AsksForModel)
+	case names == nil:
+		p.Unseen("no message was recognised that ends a turn; the last was of type %q: see types.result", last)
+	default:
 		p.Note("types", "the turn ended with %s", probe.Brief(h.last()))
 	}
-	if h.types[proto.ResultMessage] != nil && !h.found[&f.Subtype] {
+	if names != nil && !h.found[&f.Subtype] {
 		p.Unseen("the message that ends a turn does not say how it ended: see fields.message.subtype")
 	}
 }

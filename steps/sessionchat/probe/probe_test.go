@@ -172,3 +172,18 @@ func TestDraft(t *testing.T) {
 		}
 	}
 }
+
+// TestErrorText checks that what an error says is found wherever servers put it.
+func TestErrorText(t *testing.T) {
+	for msg, want := range map[string]string{
+		`{"type":"error","message":{"error":"fetch failed"}}`:                  "fetch failed",
+		`{"type":"error","error":{"code":500,"message":"no key"}}`:             "no key",
+		`{"type":"error","message":{"code":"model_failed","text":"too late"}}`: "too late",
+		`{"type":"error","message":"down"}`:                                    "down",
+		`{"type":"error"}`:                                                     `{"type":"error"}`,
+	} {
+		if got := ErrorText(messages(t, msg)[0]); got != want {
+			t.Errorf("%s: %q, want %q", msg, got, want)
+		}
+	}
+}
