@@ -120,10 +120,14 @@ func (l Lang) Of(text string) string {
 		if len(list) == 1 {
 			continue
 		}
-		for i := range list {
-			list[i] = l.Of(list[i])
+		ours := false
+		for i, part := range list {
+			list[i] = l.Of(part)
+			ours = ours || list[i] != part
 		}
-		return strings.Join(list, between[1])
+		if ours {
+			return strings.Join(list, between[1])
+		}
 	}
 	if list, ok := l.ofList(text); ok {
 		return list
