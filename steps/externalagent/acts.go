@@ -101,7 +101,7 @@ func (q *request) unanswered(miss *verdict.Miss, expected string, clauses ...str
 // silent returns the check of an agent that did not do what was expected after a record.
 func (s *suite) silent(miss *verdict.Miss, at int, expected string, clauses ...string) verdict.Finding {
 	check := miss.Check(expected, clauses...)
-	check.At, check.Observed = at, miss.Reason+s.lastWords()
+	check.At, check.Observed = at, s.explain(miss.Reason)
 	return check
 }
 
@@ -111,7 +111,7 @@ func (s *suite) without(miss *verdict.Miss, format string, args ...any) error {
 	if err := s.judgeDeath(); err != nil {
 		return err
 	}
-	return steps.NotTestedf("the agent %s: %s%s", fmt.Sprintf(format, args...), miss.Reason, s.lastWords())
+	return steps.NotTestedf("the agent %s: %s", fmt.Sprintf(format, args...), s.explain(miss.Reason))
 }
 
 // unlike returns a check of two states that differ, with the differing member and the difference.

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"parley/features/verdict"
 	"parley/internal/deadline"
 	"parley/internal/freeport"
 	vocab "parley/protocol/externalagent"
@@ -21,6 +22,7 @@ import (
 	"parley/transport/driver"
 	"parley/transport/driver/ws"
 	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // callee is a target that is an agent. It connects to the harness, which plays relay and host for it.
@@ -173,7 +175,7 @@ func (s *suite) firstOf(
 	return rec, s.Need(s.silent(miss, 0, expected, clauses...))
 }
 
-// agentJoins judges that the agent joins before it sends anything else (EA-026, EA-027).
+// agentJoins judges that the agent joins before it sends anything else (EA-026), and joins what it was given (EA-027).
 func (s *suite) agentJoins(ctx context.Context) error {
 	const expected = "relay.join, the first message of the agent"
 	rec, err := s.firstOf(ctx, transcript.Frame, expected, "EA-026", "EA-027")
@@ -181,22 +183,43 @@ func (s *suite) agentJoins(ctx context.Context) error {
 		return err
 	}
 	s.RecordReach(steps.Given)
-	err = s.Need(steps.CheckOf(rec, kindOf(&rec) == vocab.RelayJoin, expected, "EA-026"))
-	if given := s.relaySession(""); err == nil && s.givesSession() {
-		return s.judgeMember(&rec, "EA-027", "sessionId", payload(&rec)[vocab.SessionID] == given,
-			fmt.Sprintf("%q, the relay session that the agent was given", given))
+	if err := s.Need(steps.CheckOf(rec, kindOf(&rec) == vocab.RelayJoin, expected, "EA-026")); err != nil {
+		return err
 	}
-	return err
+	return s.joinsGiven(&rec)
 }
 
-// givesSession reports whether the agent is given at its start the relay session to join.
-func (s *suite) givesSession() bool {
-	c := s.Env.Profile.Command
-	if c == nil {
-		return false
+// joinsGiven judges that the relay session of a relay.join is the one that the agent was given (EA-027). An agent that
+// was given none may join any; whether it joins the right one is then not tested, unless that is the default one.
+func (s *suite) joinsGiven(r *transcript.Record) error {
+	given, joined := s.relaySession(""), payload(r)[vocab.SessionID]
+	switch {
+	case !s.Judges("EA-027"): // as in doctor
+		return nil
+	case joined != given && !s.givesSession():
+		return s.Judge(verdict.Finding{Clauses: []string{"EA-027"}, Miss: steps.NotOwed("the agent joins the relay session "+
+			"%s, and the profile does not give it one: put {session} into command.run or command.env, or the name of the "+
+			"session that it joins, without {nonce}, into external-agent.session", wjson.Compact(joined))})
 	}
-	given := func(text string) bool { return strings.Contains(text, "{session}") }
-	return slices.ContainsFunc(c.Run, given) || slices.ContainsFunc(slices.Collect(maps.Values(c.Env)), given)
+	return s.judgeMember(r, "EA-027", vocab.SessionID, joined == given,
+		fmt.Sprintf("%q, the relay session that the agent was given ({session}, PARLEY_SESSION)", given))
+}
+
+// givesSession reports whether the profile gives the agent the relay session to join: in its command or hook, or by
+// the key external-agent.session, unless nobody tells the agent what that is in a scenario.
+func (s *suite) givesSession() bool {
+	p := s.Env.Profile
+	texts := []string{p.Hooks.Call}
+	if p.Command != nil {
+		texts = append(slices.AppendSeq(texts, maps.Values(p.Command.Env)), p.Command.Run...)
+	}
+	if slices.ContainsFunc(texts, func(text string) bool {
+		return strings.Contains(text, "{session}") || strings.Contains(text, "PARLEY_SESSION")
+	}) {
+		return true
+	}
+	untold := s.wire.Agent.Listen != "" && p.Command == nil && p.Hooks.Call == "" && !s.fixed()
+	return s.wire.Session != vocab.DefaultSession && !untold
 }
 
 // agentTurnsToHost waits until the agent has sent something to the host. The monitors judge what it sends.

@@ -132,7 +132,7 @@ var agentsRows = []struct {
 	{"it knows what was shown without being told", awaits +
 		"And no uiSpec is shown for a while after call 2, while tools are announced\n" + started +
 		"Then the agent uses only what is still shown\n", mind{restless: true}, "EA-077=not-tested",
-		"used a value of an earlier one", anything},
+		"it neither waited for the next one nor used a value that only an earlier one had (it made ", anything},
 	{"it waits until something is shown", awaits +
 		"And no uiSpec is shown for a while after call 2, while tools are announced\n" + started +
 		"Then the agent uses only what is still shown\n", mind{}, "EA-051=passed EA-072=passed EA-077=passed",
@@ -155,6 +155,16 @@ var agentsRows = []struct {
 		"Then the agent calls no tool meanwhile\n", mind{}, "EA-096a=passed EA-072=passed", "", ""},
 	{"it requests a state that was lost", awaits + "And the state after call 2 is lost\n" + started +
 		"Then the agent asks for a snapshot before its next call\n", mind{}, "EA-076=passed EA-077=passed", "", ""},
+	{"it asks only after more than its pace", awaits + "And the state after call 2 is lost\n" + started +
+		"Then the agent asks for a snapshot before its next call\n", mind{stale: 2500 * time.Millisecond, well: true},
+		"EA-077=passed", "", ""},
+	{"it waits for it, and goes on once it has come", awaits + "And the state after call 2 is lost\n" + started +
+		"Then the agent asks for a snapshot before its next call\n", mind{stale: patience, well: true}, "EA-077=failed",
+		"which is 3 times external-agent.agent.pace; once the state had come, it went on (if it asks later by itself, raise",
+		""},
+	{"it leaves while it waits for it", awaits + "And the state after call 2 is lost\n" + started +
+		"Then the agent asks for a snapshot before its next call\n", mind{leaves: true, well: true}, "EA-077=not-tested",
+		"the agent sends nothing more: its connection has ended: ", ""},
 	{"it does not ask for it", awaits + "And the state after call 2 is lost\n" + started +
 		"Then the agent asks for a snapshot before its next call\n", mind{blind: true}, "EA-076=failed EA-077=failed",
 		"snapshot.get before the next tool.call", anything},
@@ -188,7 +198,7 @@ func TestAgents(t *testing.T) {
 				if r.mind.drowsy { // the host takes a multiple of this agent's time
 					env.Profile.Limits.Event.Duration = patience
 				}
-				if r.mind.shy || r.mind.astray || r.mind.few > 0 { // it is silent for a while
+				if r.mind.shy || r.mind.astray || r.mind.few > 0 || r.mind.stale > 0 || r.mind.leaves { // it is silent for a while
 					binding.Of(env.Profile).Agent.Pace.Duration, binding.Of(env.Profile).Agent.Join.Duration = 2*time.Second,
 						2*time.Second
 				}

@@ -7,6 +7,7 @@ import (
 
 	"parley/features/verdict"
 	"parley/internal/deadline"
+	"parley/internal/words"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/toolschema"
@@ -242,7 +243,8 @@ func (s *suite) takesNothingOld(ctx context.Context) error {
 		return steps.NotTestedf("%s", slow)
 	}
 	if others > 0 {
-		return steps.NotTestedf("no call that the agent made while no uiSpec was active used a value of an earlier one")
+		return steps.NotTestedf("nothing shows what the agent does without a uiSpec: it neither waited for the next one nor "+
+			"used a value that only an earlier one had (it made %s)", words.Counted(others, "call"))
 	}
 	return s.Judge(verdict.Finding{Clauses: clauses, OK: true, At: next.N})
 }

@@ -76,25 +76,37 @@ func (s *suite) unreachable() error {
 			return nil
 		}
 	}
-	return &steps.UnreachableError{Err: errors.New(end + s.lastWords())}
+	return &steps.UnreachableError{Err: errors.New(s.explain(end))}
 }
 
-// span is a time limit of the profile and its key.
+// span is a time limit of the profile: so many times the value of a key.
 type span struct {
 	time.Duration
-	key string
+	key   string
+	times int
 }
 
 // joinLimit is the limit for an agent to connect and join.
-func (s *suite) joinLimit() span { return span{s.wire.Agent.Join.Duration, "join"} }
+func (s *suite) joinLimit() span { return span{s.wire.Agent.Join.Duration, "join", 1} }
 
 // pace is the limit for an agent's next act.
-func (s *suite) pace() span { return span{s.wire.Agent.Pace.Duration, "pace"} }
+func (s *suite) pace() span { return s.paces(1) }
+
+// paces is the limit for an act for which an agent may wait for several times its pace.
+func (s *suite) paces(n int) span {
+	return span{time.Duration(n) * s.wire.Agent.Pace.Duration, "pace", n}
+}
+
+// slowInParallel is what a user may do about a limit that has passed without other trouble.
+const slowInParallel = "; if agents become slow in parallel, lower the concurrency"
 
 // passed returns the reason of a miss by this limit.
 func (l span) passed() string {
-	return fmt.Sprintf("no such message within %v, which is external-agent.agent.%s; "+
-		"if agents become slow in parallel, lower the concurrency", l.Duration, l.key)
+	which := "external-agent.agent." + l.key
+	if l.times > 1 {
+		which = fmt.Sprintf("%d times %s", l.times, which)
+	}
+	return fmt.Sprintf("no such message within %v, which is %s%s", l.Duration, which, slowInParallel)
 }
 
 // awaitAgent waits for something that the agent sends, on any of its connections.
@@ -182,13 +194,20 @@ func (s *suite) nudge(ctx context.Context) {
 	p.send(limited, p.conn, userSays("Please go on, and book a ticket for me.", stage))
 }
 
-// lastWords returns, for the reason of a miss, the agent's latest trouble and what its process last wrote.
-func (s *suite) lastWords() string {
-	out := s.lastTrouble()
-	if s.agent.called == nil {
-		return out
+// explain adds to the reason of a miss the agent's latest trouble, which comes first if only a limit had passed, and
+// what its process last wrote.
+func (s *suite) explain(reason string) string {
+	if trouble := s.lastTrouble(); trouble != "" {
+		passed, late := strings.CutSuffix(reason, slowInParallel)
+		reason += "; " + trouble
+		if late {
+			reason = trouble + "; " + passed
+		}
 	}
-	return out + s.QuoteStderr(s.agent.called.Stderr())
+	if s.agent.called == nil {
+		return reason
+	}
+	return reason + s.QuoteStderr(s.agent.called.Stderr())
 }
 
 // lastTrouble describes the agent's latest refused request or ended connection, unless the agent has gone on since.
@@ -206,9 +225,9 @@ func (s *suite) lastTrouble() string {
 					status = fmt.Sprint(answer.Status)
 				}
 			}
-			return fmt.Sprintf("; it asked for %s: %s; the endpoint is %s", r.Label, status, s.wire.WS.Path)
+			return fmt.Sprintf("it asked for %s: %s; the endpoint is %s", r.Label, status, s.wire.WS.Path)
 		case r.Kind == transcript.Failure || r.Kind == transcript.Closed:
-			return "; its connection has ended: " + r.Label
+			return "its connection has ended: " + r.Label
 		}
 	}
 	return ""

@@ -62,7 +62,7 @@ func TestGone(t *testing.T) {
 }
 
 // TestLastTrouble checks that a miss reports the agent's latest refused request or ended connection, unless the agent
-// has gone on since.
+// has gone on since, and that this comes before the limit that has passed.
 func TestLastTrouble(t *testing.T) {
 	in := transcript.Received
 	asked := transcript.Record{Dir: in, Kind: transcript.Request, Label: "GET /ws"}
@@ -74,11 +74,11 @@ func TestLastTrouble(t *testing.T) {
 		has    string
 	}{
 		{"nothing has come", nil, ""},
-		{"it was refused", []transcript.Record{asked, refused}, "; it asked for GET /ws: 404; the endpoint is /agent/ws"},
+		{"it was refused", []transcript.Record{asked, refused}, "it asked for GET /ws: 404; the endpoint is /agent/ws"},
 		{"it is still to be answered", []transcript.Record{asked},
-			"; it asked for GET /ws: no answer; the endpoint is /agent/ws"},
+			"it asked for GET /ws: no answer; the endpoint is /agent/ws"},
 		{"its connection has ended", []transcript.Record{{Conn: "agent1", Dir: in, Kind: transcript.Open}, ended},
-			"; its connection has ended: closed by the target"},
+			"its connection has ended: closed by the target"},
 		{"it has reconnected", []transcript.Record{ended, {Conn: "agent2", Dir: in, Kind: transcript.Open}}, ""},
 	} {
 		within(t, vocab.Agent, "", func(s *suite) error {
@@ -88,6 +88,13 @@ func TestLastTrouble(t *testing.T) {
 			}
 			if got := s.lastTrouble(); got != r.has {
 				t.Errorf("%s: %q, want %q", r.reason, got, r.has)
+			}
+			passed, want := s.joinLimit().passed(), s.joinLimit().passed()
+			if r.has != "" {
+				want = r.has + "; no such message within 10s, which is external-agent.agent.join"
+			}
+			if got := s.explain(passed); got != want {
+				t.Errorf("%s: a limit has passed: %q, want %q", r.reason, got, want)
 			}
 			return nil
 		})
@@ -208,29 +215,72 @@ func TestCallAhead(t *testing.T) {
 	}
 }
 
-// TestGivenSession checks that an agent that is given a relay session at its start joins that one (EA-027).
+// TestGivenSession checks that an agent that the profile gives a relay session joins that one (EA-027), and that one
+// that is given none is not judged by what it joins.
 func TestGivenSession(t *testing.T) {
+	command := func(run ...string) *target.Command { return &target.Command{Run: append([]string{"agent"}, run...)} }
+	const own, of, fixed = "x-{nonce}", vocab.DefaultSession, "x"
 	for _, r := range []struct {
 		reason  string
 		command *target.Command
-		session string
+		hook    string // hooks.call
+		session string // external-agent.session
+		joins   string // ""; the given one
 		want    string
 	}{
-		{"the given one", &target.Command{Run: []string{"agent", "--session={session}"}}, "x-{nonce}", "EA-027=passed"},
-		{"given in its environment", &target.Command{Run: []string{"agent"}, Env: map[string]string{"S": "{session}"}},
-			"x-{nonce}", "EA-027=passed"},
-		{"given, but it joins another", &target.Command{Run: []string{"agent", "{session}"}}, "x-{nonce}",
-			"EA-027=failed"},
-		{"not given", &target.Command{Run: []string{"agent"}}, "x-{nonce}", "EA-027=not-tested"},
+		{"in its command", command("--session={session}"), "", own, "", "passed"},
+		{"in its command, but it joins another", command("{session}"), "", own, of, "failed"},
+		{"the default one in its command, but it joins another", command("{session}"), "", of, "other", "failed"},
+		{"in its environment", &target.Command{Run: []string{"agent"}, Env: map[string]string{"S": "{session}"}}, "", own,
+			"other", "failed"},
+		{"by a shell", &target.Command{Run: []string{"sh", "-c", "agent $PARLEY_SESSION"}}, "", of, "other", "failed"},
+		{"by the hook", nil, "tell $PARLEY_SESSION", of, "other", "failed"},
+		{"by the profile alone", command(), "", own, "", "passed"},
+		{"by the profile alone, but it joins another", command(), "", own, "other", "failed"},
+		{"a fixed one by the profile", command(), "", fixed, fixed, "passed"},
+		{"a fixed one by the profile, but it joins another", command(), "", fixed, "other", "failed"},
+		{"without a command, but it joins another", nil, "", own, "other", "failed"},
+		{"nothing, and it joins the default one", command(), "", of, "", "passed"},
+		{"nothing, and it joins another", command(), "", of, "other", "not-tested"},
+		{"nothing, and it joins none", command(), "", of, " ", "not-tested"},
 	} {
-		m := mind{}
-		if r.want == "EA-027=failed" {
-			m.session = "default"
-		}
-		got := meet(t, m, "@EA-027", awaits+started+"Then the agent joins\n", func(env *steps.Env) {
-			env.Profile.Command, binding.Of(env.Profile).Session = r.command, r.session
+		t.Run(r.reason, func(t *testing.T) {
+			t.Parallel()
+			got := meet(t, mind{session: r.joins}, "@EA-026 @EA-027", awaits+started+"Then the agent joins\n",
+				func(env *steps.Env) {
+					env.Profile.Command, env.Profile.Hooks.Call = r.command, r.hook
+					binding.Of(env.Profile).Session = r.session
+				})
+			has := ""
+			if r.want == "not-tested" {
+				has = "put {session} into command.run or command.env"
+			}
+			expect(t, got, "EA-026=passed EA-027="+r.want, has)
 		})
-		expect(t, got, r.want, "")
+	}
+}
+
+// TestGivesSession checks that an agent which connects by itself is given no relay session that differs between
+// scenarios, unless a hook tells it.
+func TestGivesSession(t *testing.T) {
+	for _, r := range []struct {
+		listen, hook, session string
+		want                  bool
+	}{
+		{"127.0.0.1:8080", "", "x-{nonce}", false},
+		{"127.0.0.1:8080", "", "x", true},
+		{"127.0.0.1:8080", "./ask.sh", "x-{nonce}", true},
+		{"", "", "x-{nonce}", true},
+		{"", "./ask.sh", vocab.DefaultSession, false},
+	} {
+		within(t, vocab.Agent, "", func(s *suite) error {
+			s.Env.Profile.Hooks.Call = r.hook
+			s.wire.Agent.Listen, s.wire.Session = r.listen, r.session
+			if got := s.givesSession(); got != r.want {
+				t.Errorf("%+v: %v", r, got)
+			}
+			return nil
+		})
 	}
 }
 

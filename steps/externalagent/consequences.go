@@ -334,7 +334,11 @@ func (s *suite) asksFirst(ctx context.Context) error {
 	at = max(at, s.agent.back) // what it sent before it lost its connection does not count
 	crosses := s.crosses(at)
 	starts := 0 // an agent may begin its session anew: whether that survives is open (EA-G09)
-	rec, miss := s.awaitAgent(ctx, at, s.pace(), func(r *transcript.Record) bool {
+	limit := s.pace()
+	if s.withholdsState() {
+		limit = s.paces(stalePaces)
+	}
+	rec, miss := s.awaitAgent(ctx, at, limit, func(r *transcript.Record) bool {
 		if received(vocab.SessionStart)(r) {
 			starts++
 		}

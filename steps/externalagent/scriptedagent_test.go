@@ -46,6 +46,8 @@ type mind struct {
 	few      int           // it makes no more calls than this, and asks for nothing then; 0: as many as it needs
 	dozy     time.Duration // how long it takes for its first act, whether hasty or not
 	session  string        // the relay session that it joins, whatever it was given
+	stale    time.Duration // how long it waits for a state before it asks for it; 0: not long
+	leaves   bool          // it ends its connection instead, and stays away
 }
 
 // called is a target that is an agent, which runs in a goroutine and acts on its messages.
@@ -164,10 +166,13 @@ func (a *scriptedAgent) connect(ctx context.Context) error {
 	for {
 		wait, cancel := ctx, func() {}
 		if a.waits == "a state" && a.few == 0 { // request a state that does not come
-			wait, cancel = context.WithTimeout(ctx, 50*soon) // longer than a busy harness delays a state
+			wait, cancel = context.WithTimeout(ctx, cmp.Or(a.stale, 50*soon)) // longer than a busy harness delays a state
 		}
 		_, b, err := a.conn.Read(wait) // the library closes the connection on a timeout; the agent then reconnects
 		cancel()
+		if err != nil && a.leaves {
+			<-ctx.Done()
+		}
 		if err != nil {
 			return err
 		}

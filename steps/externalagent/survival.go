@@ -35,7 +35,7 @@ func (s *suite) judgeDeath() error {
 	}
 	return s.Need(verdict.Finding{Clauses: clauses[i : i+1], At: rec.N,
 		Expected: "an agent that keeps running after a message that the source allows",
-		Observed: fmt.Sprintf("%s, %d ms after %s%s", s.gone(), after.Milliseconds(), steps.Seen(rec), s.lastWords())})
+		Observed: s.explain(fmt.Sprintf("%s, %d ms after %s", s.gone(), after.Milliseconds(), steps.Seen(rec)))})
 }
 
 // fatal returns the message of which the agent's process died, its clauses, the most telling first, and how long after
@@ -104,15 +104,25 @@ func unusual(r *transcript.Record) bool {
 // books is the key in Env.Learnt for whether an agent has gone through the flow in this run.
 type books struct{}
 
-// judgeStuck judges an agent that has been silent since the host has withheld the state after a call: it does not ask
-// for what it waits for (EA-077). Whether it waits, and has not just finished, shows when the state comes after all, or
-// in another scenario of the run. It returns an error if the agent is at fault.
-func (s *suite) judgeStuck(ctx context.Context, miss *verdict.Miss, at int) error {
+// withholdsState reports whether the host has withheld the state after the agent's latest call, and nobody else tells
+// the agent to act.
+func (s *suite) withholdsState() bool {
 	pl := s.agent.play
 	pl.mu.Lock()
-	withheld := pl.lost
-	pl.mu.Unlock()
-	if !withheld || s.driven() != nil || s.gone() != "" || ctx.Err() != nil {
+	defer pl.mu.Unlock()
+	return pl.lost && s.driven() == nil
+}
+
+// stalePaces is how many times its pace an agent may wait before it asks for a state that does not come: no clause says
+// when a state seems stale.
+const stalePaces = 3
+
+// judgeStuck judges an agent that has been silent for stalePaces since the host has withheld the state after a call: it
+// does not ask for what it waits for (EA-077). Whether it waits, and has not just finished, shows when the state comes
+// after all, or in another scenario of the run. It returns an error if the agent is at fault.
+func (s *suite) judgeStuck(ctx context.Context, miss *verdict.Miss, at int) error {
+	pl := s.agent.play
+	if !s.withholdsState() || s.gone() != "" || s.lastTrouble() != "" || ctx.Err() != nil {
 		return nil
 	}
 	mark := s.T.Len()
@@ -120,14 +130,16 @@ func (s *suite) judgeStuck(ctx context.Context, miss *verdict.Miss, at int) erro
 		p.lost = false
 		return p.updated()
 	})
-	observed := miss.Reason + "; nor once the state had come"
+	silence := strings.TrimSuffix(miss.Reason, slowInParallel)
+	observed := silence + "; nor once the state had come"
 	rec, still := s.awaitAgent(ctx, mark, s.pace(),
 		received(vocab.ToolCall, vocab.SnapshotGet, vocab.SessionStart, vocab.SessionEnd))
 	switch booked, _ := s.Env.Learnt.Load(books{}); {
 	case still == nil && kindOf(&rec) != vocab.ToolCall, still != nil && (booked == nil || s.gone() != ""):
 		return nil
 	case still == nil:
-		observed = fmt.Sprintf("%s; once the state had come, it went on: %s", miss.Reason, steps.Seen(rec))
+		observed = fmt.Sprintf("%s; once the state had come, it went on (if it asks later by itself, raise "+
+			"external-agent.agent.pace): %s", silence, steps.Seen(rec))
 	}
 	check := s.silent(miss, at, "snapshot.get, as no state has followed the call", "EA-077")
 	check.Observed = observed

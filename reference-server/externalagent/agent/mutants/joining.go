@@ -23,6 +23,7 @@ var joiningFaults = map[string]fault{
 	"greets-before-the-join":    telling(greetsFirst),
 	"joins-behind-the-session":  both(talkative, joinsSecond),
 	"join-session-default":      with(proto.RelayJoin, func(p object) { p["sessionId"] = proto.DefaultSession }),
+	"join-session-of-its-own":   with(proto.RelayJoin, func(p object) { p["sessionId"] = "booking-agent" }),
 	"joins-again-elsewhere":     rejoining(func(view) string { return proto.DefaultSession }),
 	"joins-again-the-study":     rejoining(func(v view) string { return v.Session }),
 	"joins-the-study-session":   joinsStudy,
