@@ -135,7 +135,8 @@ def frame(op, b):
 def text(t): frame(0x81, t.encode())
 def wait():
     while s.recv(1000): pass
-join = '{"v":"mvp-0.2","type":"relay.join","id":"j","payload":{"role":"agent","sessionId":"default"}}'
+join = ('{"v":"mvp-0.2","type":"relay.join","id":"j","payload":{"role":"agent","sessionId":"'
+    + os.environ["PARLEY_SESSION"] + '"}}')
 `
 
 func joining(program string) string {
