@@ -94,13 +94,13 @@ func (c *console) writeNext(r *Results) {
 			}
 		}
 	}
-	if run := &r.Runs[0]; len(lines) == 0 && len(r.Runs) == 1 && r.Exit == verdict.ExitIncomplete && !r.Passive &&
-		r.Selection == "" && run.Target.Origin != FromBundle {
-		switch {
-		case run.Target.Profile != "":
-			lines = append(lines, r.Suite.program()+" doctor "+run.Target.Profile)
-		case run.Target.URL != "":
-			lines = append(lines, r.Suite.program()+" init "+run.Target.URL)
+	if len(lines) == 0 && len(r.Runs) == 1 && r.Exit == verdict.ExitIncomplete && !r.Passive && r.Selection == "" {
+		switch at := r.Runs[0].Target; {
+		case at.Origin == FromBundle:
+		case at.Profile != "":
+			lines = append(lines, r.Suite.program()+" doctor "+at.Profile)
+		case at.URL != "":
+			lines = append(lines, r.Suite.program()+" init "+at.URL)
 		}
 	}
 	label := c.lang.Say("next")

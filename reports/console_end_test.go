@@ -23,6 +23,7 @@ func TestConsoleEnd(t *testing.T) {
 		{"quiet", Results{Verdict: verdict.NonConformant, Exit: 1, Runs: []Run{failed}}, true, nil},
 		{"incomplete", Results{Verdict: verdict.Incomplete, Exit: 5, Runs: []Run{incomplete}}, false,
 			[]string{"  next  parley doctor my.yaml"}},
+		{"no runs", Results{Verdict: verdict.Incomplete, Exit: 5}, false, nil},
 		{"conformant", Results{Verdict: verdict.Conformant, Runs: []Run{{Clauses: []Clause{{ID: "X-001",
 			Level: verdict.Must, Outcome: verdict.Passed}}}}}, false, nil},
 	} {
