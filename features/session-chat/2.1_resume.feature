@@ -62,6 +62,11 @@ Feature: 2.1 Resuming a session after a restart of the target
       And the model was sent the earlier turns of "red"
       And "red" is the same session as before
 
+    @SC-008 @SC-016 @SC-023 @model @exclusive @restart @SC-2.1-14
+    Scenario: a turn whose result has come survives a kill at that moment
+      When client A connects
+      Then every ended turn survives when the target is killed while turns of client A end
+
     @SC-009 @SC-017 @model @exclusive @restart @SC-2.1-07
     Scenario: an unused agent_id has no history after a restart
       Given client A has chatted with "red"

@@ -133,6 +133,7 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 	s.registerAbsence(sc)
 	s.registerExploring(sc)
 	s.registerSevering(sc)
+	s.registerKilling(sc)
 }
 
 // header returns the header for every connection to the target.

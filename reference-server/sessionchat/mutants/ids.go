@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"parley/internal/llm"
 	proto "parley/protocol/sessionchat"
@@ -101,6 +102,7 @@ var storageFaults = map[string]fault{
 	"saves-no-history":        saving(func(turnView) saved { return saved{Session: true} }),
 	"saves-the-first-turn":    saving(func(v turnView) saved { return saved{Session: true, Turn: v.Turn == 1} }),
 	"saves-when-it-stops":     func(o *options) { o.Store = &late{store: o.Store, kept: map[string]record{}} },
+	"result-before-save":      func(o *options) { o.Store = &lagging{store: o.Store} },
 	"saves-no-more-once-back": savesNoMore,
 	"saves-until-a-failure":   savesUntilFailure,
 	"resumes-the-latest":      resuming(func(x *index, _ string) []string { return x.last() }),
@@ -237,6 +239,46 @@ func (l *late) Close() error {
 		}
 	}
 	return errors.Join(append(failed, l.store.Close())...)
+}
+
+// lag is how long after its result a turn is stored.
+const lag = 5 * time.Millisecond
+
+// lagging stores the end of a turn in the background, after the result was sent.
+type lagging struct {
+	store
+	mu      sync.Mutex // orders additions to pending and waits for it
+	pending sync.WaitGroup
+}
+
+func (l *lagging) Save(ctx context.Context, key, sessionID string, t *turn) error {
+	if t == nil || t.Outcome == "" {
+		return l.store.Save(ctx, key, sessionID, t)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.pending.Add(1)
+	time.AfterFunc(lag, func() {
+		defer l.pending.Done()
+		_ = l.store.Save(context.Background(), key, sessionID, t) // nobody waits for it
+	})
+	return nil
+}
+
+func (l *lagging) wait() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.pending.Wait()
+}
+
+func (l *lagging) Lookup(ctx context.Context, key string) (record, bool, error) {
+	l.wait()
+	return l.store.Lookup(ctx, key)
+}
+
+func (l *lagging) Close() error {
+	l.wait()
+	return l.store.Close()
 }
 
 // resuming reads the sessions of other keys than requested, combined into one: all turns in order, with the

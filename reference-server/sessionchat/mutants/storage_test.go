@@ -64,6 +64,24 @@ func TestLateStore(t *testing.T) {
 	}
 }
 
+// A store that lags has the end of a turn only later, but always before it is read.
+func TestLaggingStore(t *testing.T) {
+	inner := open(t, filepath.Join(t.TempDir(), "sessions.db"))
+	s := &lagging{store: inner}
+	defer closeStore(t, s)
+	save(t, s, "red", 1)
+	if r, found := lookUp(t, inner, "red"); !found || r.Turns[0].Answer != "" {
+		t.Errorf("the beginning of a turn: %v %v", r, found)
+	}
+	end := turn{N: 1, Content: "red", Answer: "ok", Outcome: "success"}
+	if err := s.Save(t.Context(), "red", "id of red", &end); err != nil {
+		t.Fatal(err)
+	}
+	if r, found := lookUp(t, s, "red"); !found || r.Turns[0].Answer != "ok" {
+		t.Errorf("its end: %v %v", r, found)
+	}
+}
+
 // An index has the keys in the order of their use, including those of an earlier process.
 func TestIndex(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "sessions.db")
