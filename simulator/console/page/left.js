@@ -53,9 +53,9 @@ export class Left {
       return h("section", {}, h("h2", {}, t("judgements")), h("p", { class: "dim" }, t("notJudged", visible(s.unjudged))));
     }
     const worst = this.app.worst;
-    const counts = {};
+    const counts = { failed: 0, warned: 0 }; // first
     for (const o of worst.values()) counts[o] = (counts[o] || 0) + 1;
-    const rows = Object.entries(counts).map(([o, n]) => h("li", { class: classOf(o) }, `${signOf(o)} ${n} ${t(o)}`));
+    const rows = Object.entries(counts).filter(([, n]) => n).map(([o, n]) => h("li", { class: classOf(o) }, `${signOf(o)} ${n} ${t(o)}`));
     const bad = [...worst].filter(([, o]) => o === "failed").slice(0, 20).map(([clause]) => button("", () =>
       this.app.whyOf(clause), { class: "mark bad", "data-id": "c" + clause }));
     bad.forEach((b) => { b.textContent = "✗ " + visible(b.dataset.id.slice(1)); });
