@@ -16,6 +16,8 @@ func TestOf(t *testing.T) {
 		{"agent_id is missing in stream {}", "stream {} 中缺少 agent_id"},
 		{"published: A to SYSTEM (record 1), B to FRONTEND (record 2)", "发布了：A → SYSTEM（记录 1）、B → FRONTEND（记录 2）"},
 		{"logs/a.jsonl:3: an empty line", "logs/a.jsonl:3：空行"},
+		{`not reached: the server answered the chat with an error: "no key" (has it a model? See model in the profile)`,
+			`未到达：服务器以错误应答了 chat："no key"（它有模型吗？见目标配置中的 model）`},
 		{"no session\nno session", "没有 session\n没有 session"},
 		{`"no session"`, `"no session"`},
 		{"no session.", "no session."},
