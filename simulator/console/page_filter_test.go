@@ -108,7 +108,7 @@ func TestPageFilter(t *testing.T) {
 func TestPageFilterKept(t *testing.T) {
 	base := pageServer(t).URL
 	at := openTest(t, base)
-	v := visit(t, base+"/#1?filter=type%3Aagent_*%20verdict:passed", "en-US")
+	v := visit(t, base+"/#1?filter=type%3Aagent_switched%20-type:ping", "en-US")
 	v.wait("document.querySelector('#counts').textContent.startsWith('1 of ')")
 	v.types("#f-text", "verdict:failed")
 	v.wait("location.hash === '#1?filter=verdict%3Afailed' && document.querySelector('.empty strong')")

@@ -101,6 +101,7 @@ func TestPageRequests(t *testing.T) {
 		v.types("#f-text", filter)
 		v.wait(fmt.Sprintf("document.querySelector('#counts').textContent.startsWith('%d of ')", want))
 	}
+	v.types("#f-text", "kind:request")
 	for _, width := range []int64{390, 768, 1280} {
 		v.do(chromedp.EmulateViewport(width, 844))
 		v.wait(fmt.Sprintf("innerWidth === %d", width))
