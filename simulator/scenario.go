@@ -57,7 +57,6 @@ func stepKeyword(all []DoneStep, i int) string {
 // inCell escapes what ends a cell of a table.
 var inCell = strings.NewReplacer(`\`, `\\`, "|", `\|`, "\n", `\n`)
 
-// writeArg writes the argument below a step.
 // StepLines writes a step of a scenario, with what stands below it.
 func StepLines(keyword, text string, arg steps.StepArg) string {
 	var b strings.Builder
