@@ -65,6 +65,7 @@ func StepLines(keyword, text string, arg steps.StepArg) string {
 	return b.String()
 }
 
+// writeArg writes the argument below a step.
 func writeArg(b *strings.Builder, arg steps.StepArg) {
 	if arg.Text != nil {
 		fmt.Fprintf(b, "      \"\"\"\n")
