@@ -18,6 +18,7 @@ import (
 	"parley/steps"
 	"parley/steps/doctor"
 	"parley/steps/monitor"
+	"parley/steps/obligation"
 	engine "parley/steps/probe"
 	"parley/steps/sessionruntime/binding"
 	"parley/steps/sessionruntime/checkup"
@@ -221,7 +222,7 @@ func (s *suite) judged() error {
 		if f.Follows { // the monitor reports it under the finding that it follows from
 			continue
 		}
-		if f.OK && f.Expected == judge.Absence {
+		if f.OK && f.Expected == obligation.Absence {
 			s.absences = append(s.absences, verdict.Finding{Clauses: f.Clauses, OK: true})
 			continue
 		}

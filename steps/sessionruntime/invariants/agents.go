@@ -53,8 +53,8 @@ func (m *Model) remove(d Message) {
 		if request == nil {
 			request = m.request(mv, cause, clauses, open || mv.request.N > 0) // a request that came too early still counts
 			m.unbind(mv)
-		} else if !request.done {
-			request.optional, request.cause = open, cause
+		} else if !request.Done {
+			request.Optional, request.Cause = open, cause
 		}
 	}
 	m.fallBack(mv, d)
@@ -62,14 +62,14 @@ func (m *Model) remove(d Message) {
 		goOn(d, clauses, false)
 		return
 	}
-	m.hold(d, "RT-060", "RT-106", "RT-109")
+	m.Hold(d, "RT-060", "RT-106", "RT-109")
 	m.after(speaking, func(cause Message, open bool) { goOn(cause, stopped, open) })
 }
 
 // mayAsk allows a request to SessionManager for an agent.
 func (m *Model) mayAsk(d Message, agent string) {
-	m.allow(d, "REQUEST_ADD_AGENT for "+agent,
-		kindOf(RequestAdd, func(p Message) bool { return Mentions(p, agent) })).met = func(p Message) {
+	m.Allow(d, "REQUEST_ADD_AGENT for "+agent,
+		kindOf(RequestAdd, func(p Message) bool { return Mentions(p, agent) })).Met = func(p Message) {
 		m.moves = append(m.moves, &move{add: true, agent: agent, asked: d, request: p, again: true})
 	}
 }
@@ -116,29 +116,29 @@ func (m *Model) afterOne(turns []*turn, do func(cause Message, open bool)) {
 
 // request owes the REQUEST_REMOVE_AGENT to SessionManager (RT-110), and what follows from it.
 func (m *Model) request(mv *move, cause Message, clauses []string, optional bool) *owed {
-	return m.owe(&owed{what: "CONTROL REQUEST_REMOVE_AGENT for " + mv.agent + " to SYSTEM", cause: cause,
-		of: RequestRemove, agent: mv.agent, clauses: clauses, shown: []string{"RT-008", "RT-020", "RT-034", "RT-113"},
-		optional: optional,
-		amiss: m.elsewhere(cause, []string{"RT-113"}, func(p Message) bool {
+	return m.Owe(&owed{What: "CONTROL REQUEST_REMOVE_AGENT for " + mv.agent + " to SYSTEM", Cause: cause,
+		Like: kind(RequestRemove), About: about{agent: mv.agent}, Clauses: clauses, Shown: []string{"RT-008", "RT-020", "RT-034", "RT-113"},
+		Optional: optional,
+		Amiss: m.elsewhere(cause, []string{"RT-113"}, func(p Message) bool {
 			return p.is(vocab.Control, vocab.RequestRemoveAgent, "") && p.Target != vocab.ToSystem
 		}),
-		match: kindOf(RequestRemove, func(p Message) bool {
+		Match: kindOf(RequestRemove, func(p Message) bool {
 			return mv.request.N == 0 && (p.AgentID == mv.agent || p.AgentID == "" && len(m.moves) == 1)
 		}),
-		met: func(p Message) { m.requested(mv, p) }})
+		Met: func(p Message) { m.requested(mv, p) }})
 }
 
 func (m *Model) requested(mv *move, p Message) {
 	mv.request = p
-	m.hold(p, "RT-115", "RT-116", "RT-171")
+	m.Hold(p, "RT-115", "RT-116", "RT-171")
 	m.correlates(p)
-	m.member(p.AgentID == mv.agent, p, []string{"RT-110"}, "payload.agent_id "+mv.agent, "%s", clip(p.Payload))
+	m.Member(p.AgentID == mv.agent, p, []string{"RT-110"}, "payload.agent_id "+mv.agent, "%s", clip(p.Payload))
 	object, _ := p.Payload.(map[string]any)
 	session, inPayload := object["session_id"].(string)
-	m.member(!inPayload && p.Session == m.id || session == m.id, p, []string{"RT-110"},
+	m.Member(!inPayload && p.Session == m.id || session == m.id, p, []string{"RT-110"},
 		"session_id "+m.id+", in the payload or as the message's own", "%s", clip(p.Payload))
 	_, reason := p.Data[Reason]
-	m.member(reason, p, []string{"RT-110"}, "a reason in the payload", "%s", clip(p.Payload))
+	m.Member(reason, p, []string{"RT-110"}, "a reason in the payload", "%s", clip(p.Payload))
 }
 
 // mayLeave handles a removal whose outcome is left open.
@@ -153,7 +153,7 @@ func (m *Model) mayLeave(mv *move, cause Message) {
 // mayFallBack allows another agent to become active instead of the given one.
 func (m *Model) mayFallBack(agent string, cause Message) {
 	if m.active[agent] {
-		m.announce(cause, "", nil, nil, true).passing = false
+		m.announce(cause, "", nil, nil, true).Passing = false
 		m.activate(append(m.agents(maybe), "")...)
 	}
 }
@@ -177,9 +177,9 @@ func (m *Model) fallBack(mv *move, cause Message) {
 	_, sure := m.sole()
 	if sure && slices.ContainsFunc(rest, func(a string) bool { return m.presence[a] == present }) {
 		mv.fallback = m.announce(cause, mv.agent, rest, []string{"RT-006", "RT-112", "RT-065"}, true)
-		mv.fallback.passing = false // it may come with the request or with the receipt
+		mv.fallback.Passing = false // it may come with the request or with the receipt
 	} else {
-		m.announce(cause, "", nil, nil, true).passing = false // to nobody or to any agent: left open (RT-G08)
+		m.announce(cause, "", nil, nil, true).Passing = false // to nobody or to any agent: left open (RT-G08)
 	}
 	m.activate(append(rest, mv.agent, "")...)
 }
@@ -189,20 +189,20 @@ func (m *Model) invite(d Message) {
 	mv := &move{add: true, agent: d.AgentID, asked: d, invited: true}
 	mv.again = m.pending(mv) || m.presence[mv.agent] != absent
 	m.moves = append(m.moves, mv)
-	m.owe(&owed{what: "CONTROL REQUEST_ADD_AGENT for " + mv.agent + " to SYSTEM", cause: d, optional: mv.again,
-		of: RequestAdd, agent: mv.agent,
-		clauses: []string{"RT-017", "RT-020", "RT-033", "RT-119", "RT-120", "RT-121"}, amiss: func() ([]string, string) {
+	m.Owe(&owed{What: "CONTROL REQUEST_ADD_AGENT for " + mv.agent + " to SYSTEM", Cause: d, Optional: mv.again,
+		Like: kind(RequestAdd), About: about{agent: mv.agent},
+		Clauses: []string{"RT-017", "RT-020", "RT-033", "RT-119", "RT-120", "RT-121"}, Amiss: func() ([]string, string) {
 			return m.addAmiss(d)
 		},
-		match: kindOf(RequestAdd, func(p Message) bool { return Mentions(p, mv.agent) }), met: func(p Message) {
+		Match: kindOf(RequestAdd, func(p Message) bool { return Mentions(p, mv.agent) }), Met: func(p Message) {
 			mv.request = p
-			m.hold(p, "RT-122", "RT-126", "RT-127")
+			m.Hold(p, "RT-122", "RT-126", "RT-127")
 		}})
 }
 
 // addAmiss finds a REQUEST_ADD_AGENT that names another agent or goes to another target.
 func (m *Model) addAmiss(cause Message) ([]string, string) {
-	p, ok := m.inPlace(cause, func(p Message) bool { return p.is(vocab.Control, vocab.RequestAddAgent, "") })
+	p, ok := m.InPlace(cause.N, func(p Message) bool { return p.is(vocab.Control, vocab.RequestAddAgent, "") })
 	switch {
 	case !ok:
 		return nil, ""
@@ -243,12 +243,12 @@ func (m *Model) moved(d Message) {
 		m.added(mv, d)
 	case add:
 		m.presence[mv.agent] = absent
-		m.hold(d, "RT-127")
-		m.owe(&owed{what: "the failure sent to the frontend", cause: d, agent: mv.agent, name: d.Subtype,
-			clauses: []string{"RT-043", "RT-046", "RT-163"}, shown: []string{"RT-126"},
-			amiss: m.elsewhere(d, []string{"RT-046"}, func(p Message) bool {
+		m.Hold(d, "RT-127")
+		m.Owe(&owed{What: "the failure sent to the frontend", Cause: d, About: about{agent: mv.agent, name: d.Subtype},
+			Clauses: []string{"RT-043", "RT-046", "RT-163"}, Shown: []string{"RT-126"},
+			Amiss: m.elsewhere(d, []string{"RT-046"}, func(p Message) bool {
 				return p.Target != vocab.ToFrontend && (p.Event == vocab.Error || p.Subtype == d.Subtype)
-			}), match: TellsOfFailure})
+			}), Match: TellsOfFailure})
 	case done:
 		m.presence[mv.agent] = absent
 		m.removed(mv, d)
@@ -262,7 +262,7 @@ func (m *Model) strayReceipt(d Message, add, done bool) {
 	named := func(p Message) bool { return p.AgentID == d.AgentID || p.AgentID == "" }
 	if !done {
 		if !add {
-			m.allow(d, "sent to the frontend", kindOf(RemoveFailed, named))
+			m.Allow(d, "sent to the frontend", kindOf(RemoveFailed, named))
 		}
 		return
 	}
@@ -270,11 +270,11 @@ func (m *Model) strayReceipt(d Message, add, done bool) {
 		m.presence[d.AgentID] = maybe
 	}
 	if !add {
-		m.allow(d, "sent to the frontend", kindOf(Removed, named))
+		m.Allow(d, "sent to the frontend", kindOf(Removed, named))
 		m.mayFallBack(d.AgentID, d)
 		return
 	}
-	m.allow(d, "sent to the frontend", kindOf(Added, named))
+	m.Allow(d, "sent to the frontend", kindOf(Added, named))
 	m.announce(d, "", []string{d.AgentID}, nil, true) // RT-123
 	m.activate(append(listOf(m.active), d.AgentID)...)
 	for _, c := range m.moves {
@@ -285,13 +285,13 @@ func (m *Model) strayReceipt(d Message, add, done bool) {
 }
 
 func (m *Model) notRemoved(mv *move, d Message) {
-	m.owe(&owed{what: "ERROR REMOVE_AGENT_FAILED to the frontend", cause: d, of: RemoveFailed, agent: mv.agent,
-		clauses: []string{"RT-044", "RT-046", "RT-117", "RT-164"},
-		amiss: func() ([]string, string) {
-			if p, ok := m.inPlace(d, func(p Message) bool { return p.Kind() == Removed && about(mv)(p) }); ok {
+	m.Owe(&owed{What: "ERROR REMOVE_AGENT_FAILED to the frontend", Cause: d, Like: kind(RemoveFailed), About: about{agent: mv.agent},
+		Clauses: []string{"RT-044", "RT-046", "RT-117", "RT-164"},
+		Amiss: func() ([]string, string) {
+			if p, ok := m.InPlace(d.N, func(p Message) bool { return p.Kind() == Removed && ofMove(mv)(p) }); ok {
 				return []string{"RT-115", "RT-116", "RT-117"}, fmt.Sprintf("%s (record %d)", p.Name(), p.N)
 			}
-			if p, ok := m.inPlace(d, func(p Message) bool {
+			if p, ok := m.InPlace(d.N, func(p Message) bool {
 				return p.Subtype == vocab.RemoveAgentFailed || p.is(vocab.Error, "", vocab.ToFrontend)
 			}); ok {
 				clauses := []string{"RT-117"}
@@ -302,7 +302,7 @@ func (m *Model) notRemoved(mv *move, d Message) {
 			}
 			return nil, ""
 		},
-		match: kindOf(RemoveFailed, about(mv))})
+		Match: kindOf(RemoveFailed, ofMove(mv))})
 	m.activate(append(listOf(m.active), m.agents(maybe)...)...)
 }
 
@@ -323,7 +323,7 @@ func TellsOfFailure(p Message) bool {
 // agents are the clauses that the last of these breaks.
 func (m *Model) toldAmiss(d Message, name string, always, agents []string) func() ([]string, string) {
 	return func() ([]string, string) {
-		p, ok := m.inPlace(d, func(p Message) bool {
+		p, ok := m.InPlace(d.N, func(p Message) bool {
 			return p.Subtype == name || p.is("", d.Subtype, vocab.ToFrontend)
 		})
 		if !ok {
@@ -340,8 +340,8 @@ func (m *Model) toldAmiss(d Message, name string, always, agents []string) func(
 	}
 }
 
-// about matches messages about a move's agent, or of its transaction if they name no agent.
-func about(mv *move) func(Message) bool {
+// ofMove matches messages about a move's agent, or of its transaction if they name no agent.
+func ofMove(mv *move) func(Message) bool {
 	return func(p Message) bool {
 		return p.AgentID == mv.agent || p.AgentID == "" && (p.Tx == "" || p.Tx == mv.request.Tx)
 	}
@@ -350,10 +350,10 @@ func about(mv *move) func(Message) bool {
 func (m *Model) added(mv *move, d Message) {
 	m.presence[mv.agent] = present
 	clauses := []string{"RT-017", "RT-043", "RT-046", "RT-124", "RT-127", "RT-163"}
-	m.owe(&owed{what: "EVENT AGENT_ADDED to the frontend", cause: d, of: Added, agent: mv.agent, clauses: clauses,
-		shown: []string{"RT-010"}, optional: !mv.invited,
-		amiss: m.toldAmiss(d, vocab.AgentAdded, []string{"RT-127"}, []string{"RT-124", "RT-127"}),
-		match: kindOf(Added, about(mv))})
+	m.Owe(&owed{What: "EVENT AGENT_ADDED to the frontend", Cause: d, Like: kind(Added), About: about{agent: mv.agent}, Clauses: clauses,
+		Shown: []string{"RT-010"}, Optional: !mv.invited,
+		Amiss: m.toldAmiss(d, vocab.AgentAdded, []string{"RT-127"}, []string{"RT-124", "RT-127"}),
+		Match: kindOf(Added, ofMove(mv))})
 	m.announce(d, "", []string{mv.agent}, nil, true) // RT-123
 	m.activate(append(listOf(m.active), mv.agent)...)
 	m.release(mv, d)
@@ -378,32 +378,32 @@ func (m *Model) release(mv *move, d Message) {
 }
 
 func (m *Model) removed(mv *move, d Message) {
-	m.owe(&owed{what: "EVENT AGENT_REMOVED to the frontend", cause: d, of: Removed, agent: mv.agent,
-		clauses: []string{"RT-018", "RT-044", "RT-046", "RT-116", "RT-164"},
-		shown:   []string{"RT-010", "RT-115"},
-		amiss:   m.toldAmiss(d, vocab.AgentRemoved, []string{"RT-116"}, []string{"RT-116"}),
-		match:   kindOf(Removed, about(mv))})
-	if mv.fallback != nil && !mv.fallback.done && m.active[mv.agent] { // due by now
-		mv.fallback.optional, mv.fallback.cause = false, d
+	m.Owe(&owed{What: "EVENT AGENT_REMOVED to the frontend", Cause: d, Like: kind(Removed), About: about{agent: mv.agent},
+		Clauses: []string{"RT-018", "RT-044", "RT-046", "RT-116", "RT-164"},
+		Shown:   []string{"RT-010", "RT-115"},
+		Amiss:   m.toldAmiss(d, vocab.AgentRemoved, []string{"RT-116"}, []string{"RT-116"}),
+		Match:   kindOf(Removed, ofMove(mv))})
+	if mv.fallback != nil && !mv.fallback.Done && m.active[mv.agent] { // due by now
+		mv.fallback.Optional, mv.fallback.Cause = false, d
 	}
 }
 
 func (m *Model) strayRequest(p Message) {
 	if p.Kind() == RequestAdd {
-		m.fail(p, []string{"RT-121"}, "one REQUEST_ADD_AGENT for each invitation", "%s without one, or a second time: %s",
+		m.Fail(p, []string{"RT-121"}, "one REQUEST_ADD_AGENT for each invitation", "%s without one, or a second time: %s",
 			p.Name(), clip(p.Payload))
 		return
 	}
 	for _, mv := range m.moves {
 		if !mv.add && mv.agent == p.AgentID && mv.request.N == 0 {
 			mv.request = p // it still counts as the request
-			m.fail(p, []string{"RT-060", "RT-106", "RT-109"},
+			m.Fail(p, []string{"RT-060", "RT-106", "RT-109"},
 				"REQUEST_REMOVE_AGENT once agent "+mv.agent+", which is speaking, has acknowledged the CANCEL",
 				"it is requested before that")
 			return
 		}
 	}
-	m.fail(p, []string{"RT-110"}, "one REQUEST_REMOVE_AGENT for each removal", "%s without one, or a second time: %s",
+	m.Fail(p, []string{"RT-110"}, "one REQUEST_REMOVE_AGENT for each removal", "%s without one, or a second time: %s",
 		p.Name(), clip(p.Payload))
 }
 
@@ -422,7 +422,7 @@ func (m *Model) strayMove(p Message) {
 		} else if answered && m.presence[p.AgentID] == absent { // adding it failed
 			clauses = []string{"RT-126", "RT-127"}
 		}
-		m.fail(p, clauses, "AGENT_ADDED once, after ADD_AGENT_DONE from SessionManager",
+		m.Fail(p, clauses, "AGENT_ADDED once, after ADD_AGENT_DONE from SessionManager",
 			"%s without that, or a second time: %s", p.Name(), clip(p.Payload))
 	case Removed:
 		clauses := []string{"RT-116"}
@@ -431,7 +431,7 @@ func (m *Model) strayMove(p Message) {
 		} else if answered && m.presence[p.AgentID] != absent { // removing it failed
 			clauses = []string{"RT-115", "RT-116"}
 		}
-		m.fail(p, clauses, "AGENT_REMOVED once, after REMOVE_AGENT_DONE from SessionManager",
+		m.Fail(p, clauses, "AGENT_REMOVED once, after REMOVE_AGENT_DONE from SessionManager",
 			"%s without that, or a second time: %s", p.Name(), clip(p.Payload))
 	case RemoveFailed:
 		for _, mv := range m.moves { // a removal that waits for an acknowledgement may be given up
@@ -439,7 +439,7 @@ func (m *Model) strayMove(p Message) {
 				return
 			}
 		}
-		m.fail(p, []string{"RT-117"}, "REMOVE_AGENT_FAILED once SessionManager has reported it",
+		m.Fail(p, []string{"RT-117"}, "REMOVE_AGENT_FAILED once SessionManager has reported it",
 			"%s without that, or a second time: %s", p.Name(), clip(p.Payload))
 	}
 }

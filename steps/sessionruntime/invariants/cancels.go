@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	vocab "parley/protocol/sessionruntime"
+	"parley/steps/obligation"
 )
 
 // speakers returns the turns whose agents are speaking and have not been asked to stop.
@@ -43,7 +44,7 @@ func (m *Model) cancel(d Message) {
 	}
 	m.stop(d, clauses, false, nil)
 	if len(m.speakers()) == 0 && !m.unsure() {
-		m.hold(d, m.silent(nil)...)
+		m.Hold(d, m.silent(nil)...)
 	}
 }
 
@@ -51,7 +52,7 @@ func (m *Model) cancel(d Message) {
 // selects, or for whichever speak if of is nil. The source has a single speaking_agent_id: if several turns speak
 // side by side, one CANCEL is enough for all, and none is required for only some of them.
 func (m *Model) stop(d Message, clauses []string, open bool, of func(*turn) bool) (stopping []*turn) {
-	either, byUser := &choice{}, of == nil && d.Subtype != vocab.SessionClose
+	either, byUser := &obligation.Choice{}, of == nil && d.Subtype != vocab.SessionClose
 	for _, t := range m.order {
 		if of != nil && !of(t) {
 			continue
@@ -65,22 +66,22 @@ func (m *Model) stop(d Message, clauses []string, open bool, of func(*turn) bool
 		if !may {
 			continue
 		}
-		o := &owed{what: "CONTROL CANCEL to agent " + t.agent + ", which is speaking", cause: d, clauses: clauses,
-			shown: []string{"RT-050", "RT-098"}, optional: open || !speaks || t.status == unclear,
-			turn: t, of: CancelSent, match: kindOf(CancelSent, func(p Message) bool { return m.means(p, t) }),
-			met: func(p Message) { m.stopSent(t, p) }}
+		o := &owed{What: "CONTROL CANCEL to agent " + t.agent + ", which is speaking", Cause: d, Clauses: clauses,
+			Shown: []string{"RT-050", "RT-098"}, Optional: open || !speaks || t.status == unclear,
+			About: about{turn: t}, Like: kind(CancelSent), Match: kindOf(CancelSent, func(p Message) bool { return m.means(p, t) }),
+			Met: func(p Message) { m.stopSent(t, p) }}
 		if len(clauses) > 0 && !m.active[t.agent] && m.was(CancelSent) { // another agent has become active meanwhile
-			o.clauses = append(slices.Clone(clauses), "RT-050")
+			o.Clauses = append(slices.Clone(clauses), "RT-050")
 		}
 		if byUser {
-			o.shown = append(o.shown, "RT-095")
+			o.Shown = append(o.Shown, "RT-095")
 		}
-		o.amiss = func() ([]string, string) { return m.otherCancel(d, byUser) }
+		o.Amiss = func() ([]string, string) { return m.otherCancel(d, byUser) }
 		if byUser && (speaks || t.status == unclear) || of == nil && t.shared && speaks {
-			o.choice = either
+			o.Choice = either
 		}
-		m.owe(o)
-		t.asked, t.due = true, t.due || !o.optional && !t.shared
+		m.Owe(o)
+		t.asked, t.due = true, t.due || !o.Optional && !t.shared
 		stopping = append(stopping, t)
 	}
 	for _, t := range stopping {
@@ -92,13 +93,13 @@ func (m *Model) stop(d Message, clauses []string, open bool, of func(*turn) bool
 // otherCancel returns what a CANCEL that was published after d breaks if it is not the one that was due, and describes
 // it; no clauses if none was published.
 func (m *Model) otherCancel(d Message, byUser bool) (clauses []string, what string) {
-	for _, h := range m.heard {
+	for _, h := range m.Heard() {
 		switch {
-		case h.N <= d.N:
-		case byUser && h.Kind() == CancelSent && h.TargetID != "":
-			return []string{"RT-050", "RT-098", "RT-099"}, fmt.Sprintf("%s for turn %q (record %d)", h.Name(), h.Turn, h.N)
-		case h.Subtype == vocab.Cancel && h.Kind() != CancelSent && h.Target != vocab.ToFrontend:
-			return []string{"RT-004", "RT-099"}, fmt.Sprintf("%s (record %d)", h.Name(), h.N)
+		case h.Message.N <= d.N:
+		case byUser && h.Message.Kind() == CancelSent && h.Message.TargetID != "":
+			return []string{"RT-050", "RT-098", "RT-099"}, fmt.Sprintf("%s for turn %q (record %d)", h.Message.Name(), h.Message.Turn, h.Message.N)
+		case h.Message.Subtype == vocab.Cancel && h.Message.Kind() != CancelSent && h.Message.Target != vocab.ToFrontend:
+			return []string{"RT-004", "RT-099"}, fmt.Sprintf("%s (record %d)", h.Message.Name(), h.Message.N)
 		}
 	}
 	return nil, ""
@@ -163,20 +164,20 @@ func (m *Model) meant(p Message) *turn {
 
 // stopSent judges the published CANCEL (RT-099).
 func (m *Model) stopSent(t *turn, p Message) {
-	m.check(p.TargetID == t.agent, p, []string{"RT-099", "RT-050", "RT-015"}, "the CANCEL for agent "+t.agent,
+	m.Check(p.TargetID == t.agent, p, []string{"RT-099", "RT-050", "RT-015"}, "the CANCEL for agent "+t.agent,
 		"it goes to %q", p.TargetID)
 	if p.Turn != "" {
-		m.member(p.Turn == t.id, p, []string{"RT-099", "RT-098"},
+		m.Member(p.Turn == t.id, p, []string{"RT-099", "RT-098"},
 			"turn_id "+quote(t.id)+", which is that of the turn that is speaking", "%q", p.Turn)
 	}
-	m.member(p.Turn != "" && (p.Trace == t.trace || p.Turn != t.id), p, []string{"RT-099"},
+	m.Member(p.Turn != "" && (p.Trace == t.trace || p.Turn != t.id), p, []string{"RT-099"},
 		"turn_id "+quote(t.id)+" and trace_id "+quote(t.trace), "%q and %q", p.Turn, p.Trace)
 	if t.stopping.N == 0 {
 		t.stopping = p
 	}
 	t.speaking = false
 	m.passOn(t)
-	m.hold(p, "RT-105", "RT-100")
+	m.Hold(p, "RT-105", "RT-100")
 }
 
 func quote(s string) string { return `"` + s + `"` }
@@ -191,7 +192,7 @@ func (m *Model) cancelAck(d Message) {
 		if t.live() || t.status == unclear {
 			t.status = unclear
 			m.ends(t)
-			m.allow(d, "EVENT CANCELED", kindOf(Canceled, m.ofTurn(t)))
+			m.Allow(d, "EVENT CANCELED", kindOf(Canceled, m.ofTurn(t)))
 			for _, goOn := range t.resume {
 				goOn(d, true)
 			}
@@ -206,10 +207,10 @@ func (m *Model) cancelAck(d Message) {
 	if d.Event == vocab.Control {
 		clauses = append(clauses, "RT-005", "RT-038")
 	}
-	m.owe(&owed{what: "EVENT CANCELED to the frontend", cause: d, turn: t, of: Canceled, clauses: clauses,
-		amiss:    m.elsewhere(d, []string{"RT-105"}, func(p Message) bool { return p.is("", vocab.Canceled, "") }),
-		optional: late || t.mayStop || t.status == unclear || t.status == completed || t.status == failed,
-		match:    kindOf(Canceled, m.ofTurn(t))})
+	m.Owe(&owed{What: "EVENT CANCELED to the frontend", Cause: d, About: about{turn: t}, Like: kind(Canceled), Clauses: clauses,
+		Amiss:    m.elsewhere(d, []string{"RT-105"}, func(p Message) bool { return p.is("", vocab.Canceled, "") }),
+		Optional: late || t.mayStop || t.status == unclear || t.status == completed || t.status == failed,
+		Match:    kindOf(Canceled, m.ofTurn(t))})
 	t.stopped, t.status = true, cancelled
 	m.ends(t)
 	for _, goOn := range t.resume {
@@ -238,19 +239,19 @@ func (m *Model) strayCancel(p Message) {
 	case t != nil && t.stopping.N > 0 && p.TargetID == t.agent: // a repeated CANCEL is only observed
 	case t != nil && t.status == failed: // an agent that has not acknowledged may be told
 	case t != nil && p.TargetID != t.agent:
-		m.fail(p, []string{"RT-099", "RT-015"}, "a CANCEL for the agent of the turn: "+t.agent, "%s for turn %q", p.Name(),
+		m.Fail(p, []string{"RT-099", "RT-015"}, "a CANCEL for the agent of the turn: "+t.agent, "%s for turn %q", p.Name(),
 			p.Turn)
 	// it may have been sent before the final was handled
-	case t != nil && t.status == completed && t.mayStop && t.stirred >= m.handled:
+	case t != nil && t.status == completed && t.mayStop && t.stirred >= m.Handled():
 		t.asked, t.stopping = true, p
 	case t == nil || !t.live() && t.status != unclear:
-		m.fail(p, m.silent(t), "no CANCEL to an agent that is not speaking", "%s for turn %q", p.Name(), p.Turn)
+		m.Fail(p, m.silent(t), "no CANCEL to an agent that is not speaking", "%s for turn %q", p.Name(), p.Turn)
 	case t.mayStop, m.handingOver(), m.leaving(p.TargetID):
 		t.asked, t.stopping, t.mayStop, t.speaking = true, p, true, false
 		t.due = true // steps that wait for a stop wait for this one too
 		m.passOn(t)
 	default:
-		m.fail(p, []string{"RT-160"}, "a CANCEL to an agent only if the frontend requests one, or another step has to wait "+
+		m.Fail(p, []string{"RT-160"}, "a CANCEL to an agent only if the frontend requests one, or another step has to wait "+
 			"for it",
 			"%s for turn %q", p.Name(), p.Turn)
 	}
@@ -283,13 +284,13 @@ func (m *Model) strayCanceled(p Message) {
 	t := m.turns[p.Turn]
 	switch {
 	case t == nil && p.Turn != "":
-		m.fail(p, []string{"RT-105"}, "EVENT CANCELED of the turn whose cancel was acknowledged",
+		m.Fail(p, []string{"RT-105"}, "EVENT CANCELED of the turn whose cancel was acknowledged",
 			"it names the unknown turn %q", p.Turn)
 	case t != nil && t.stopped:
-		m.fail(p, []string{"RT-105"}, "one EVENT CANCELED for each acknowledgement", "it is sent again for turn %q",
+		m.Fail(p, []string{"RT-105"}, "one EVENT CANCELED for each acknowledgement", "it is sent again for turn %q",
 			p.Turn)
 	default:
-		m.fail(p, []string{"RT-105", "RT-102", "RT-100"},
+		m.Fail(p, []string{"RT-105", "RT-102", "RT-100"},
 			"EVENT CANCELED once the agent has acknowledged with CANCEL_ACK or STREAM_STOPPED",
 			"EVENT CANCELED of turn %q before that", p.Turn)
 	}

@@ -43,12 +43,12 @@ func (m *Model) handover(d Message) {
 	if m.presence[h.to] != present { // the orchestrator may ask for it first
 		m.mayAsk(d, h.to)
 	}
-	m.owe(&owed{what: "CONTROL HANDOVER_UI_PROMPT to the frontend", cause: d, of: Prompt,
-		clauses: []string{"RT-007", "RT-019", "RT-038", "RT-131"}, shown: []string{"RT-128"}, optional: h.free,
-		amiss: m.elsewhere(d, []string{"RT-131"}, func(p Message) bool { return p.Subtype == vocab.HandoverUIPrompt }),
-		match: kindOf(Prompt, func(p Message) bool {
+	m.Owe(&owed{What: "CONTROL HANDOVER_UI_PROMPT to the frontend", Cause: d, Like: kind(Prompt),
+		Clauses: []string{"RT-007", "RT-019", "RT-038", "RT-131"}, Shown: []string{"RT-128"}, Optional: h.free,
+		Amiss: m.elsewhere(d, []string{"RT-131"}, func(p Message) bool { return p.Subtype == vocab.HandoverUIPrompt }),
+		Match: kindOf(Prompt, func(p Message) bool {
 			return h.prompt.N == 0 && m.isAbout(h, p)
-		}), met: func(p Message) { m.prompted(h, p) }})
+		}), Met: func(p Message) { m.prompted(h, p) }})
 }
 
 // isAbout reports whether a prompt is about a handover: it contains that request's mark, or no request's.
@@ -64,14 +64,14 @@ func (m *Model) isAbout(h *handover, p Message) bool {
 // prompted judges the prompt to the user (RT-132).
 func (m *Model) prompted(h *handover, p Message) {
 	h.prompt = p
-	m.hold(p, "RT-133", "RT-128")
+	m.Hold(p, "RT-133", "RT-128")
 	m.correlates(p)
 	for _, part := range [][2]string{{"the agent that asks", h.from}, {"the new agent", h.to},
 		{"the reason", text(h.asked.Payload, "reason")}} {
-		m.member(part[1] == "" || Mentions(p, part[1]), p, []string{"RT-132", "RT-130"},
+		m.Member(part[1] == "" || Mentions(p, part[1]), p, []string{"RT-132", "RT-130"},
 			"a prompt with the context of the request: "+part[0]+" "+quote(part[1]), "%s", clip(p.Payload))
 	}
-	m.member(p.Turn != "" || m.wordsOf(h.from, p) || mentions(p.Payload, text(h.asked.Payload, "summary")), p,
+	m.Member(p.Turn != "" || m.wordsOf(h.from, p) || mentions(p.Payload, text(h.asked.Payload, "summary")), p,
 		[]string{"RT-132"},
 		"the last output of agent "+h.from+", its summary, or the turn_id", "%s", clip(p.Payload))
 }
@@ -81,7 +81,7 @@ func (m *Model) prompted(h *handover, p Message) {
 // request, and accepts a summary instead of a turn_id in a prompt.
 func (m *Model) correlates(p Message) {
 	if p.named() {
-		m.keep(p, "RT-062")
+		m.Keep(p, "RT-062")
 	}
 }
 
@@ -135,7 +135,7 @@ func (m *Model) decide(d Message) {
 	}
 	if d.Subtype == vocab.HandoverReject {
 		h.rejected = true
-		m.hold(d, "RT-137")
+		m.Hold(d, "RT-137")
 		return
 	}
 	h.confirmed = d
@@ -151,21 +151,21 @@ func (m *Model) takePlace(h *handover, d Message) {
 	free := h.free || !sure || was == h.to || m.presence[h.to] != present
 	clauses := []string{"RT-006", "RT-019", "RT-035", "RT-061", "RT-134", "RT-065", "RT-165"}
 	change := m.announce(d, was, []string{h.to}, clauses, free)
-	wrong := change.amiss
-	change.amiss = func() ([]string, string) {
+	wrong := change.Amiss
+	change.Amiss = func() ([]string, string) {
 		if broken, how := wrong(); broken != nil || !h.handed {
 			return broken, how
 		}
 		// the confirmation was evidently accepted
 		return []string{"RT-006", "RT-061", "RT-065", "RT-134"}, "no switch, and agent " + h.to + " has the context"
 	}
-	m.owe(&owed{what: "HANDOVER_CONTEXT, or USER_INPUT, to agent " + h.to, cause: d, of: Context, agent: h.to,
-		clauses: []string{"RT-061", "RT-135"}, optional: free,
-		amiss: m.elsewhere(d, []string{"RT-135"}, func(p Message) bool { return p.Subtype == vocab.HandoverContext }),
-		match: func(p Message) bool {
+	m.Owe(&owed{What: "HANDOVER_CONTEXT, or USER_INPUT, to agent " + h.to, Cause: d, Like: kind(Context), About: about{agent: h.to},
+		Clauses: []string{"RT-061", "RT-135"}, Optional: free,
+		Amiss: m.elsewhere(d, []string{"RT-135"}, func(p Message) bool { return p.Subtype == vocab.HandoverContext }),
+		Match: func(p Message) bool {
 			return p.Kind() == Context && (!free || p.TargetID == h.to) || p.Kind() == Route && m.isContext(h, p)
 		},
-		met: func(p Message) { m.handed(h, change, d, p) }})
+		Met: func(p Message) { m.handed(h, change, d, p) }})
 	if free {
 		m.activate(append(listOf(m.active), h.to)...)
 	} else {
@@ -181,19 +181,19 @@ func (m *Model) takePlace(h *handover, d Message) {
 // handed judges the context sent to the new agent.
 func (m *Model) handed(h *handover, change *owed, d, p Message) {
 	h.handed = true
-	m.check(p.TargetID == h.to, p, []string{"RT-135", "RT-015"}, "the context for agent "+h.to, "it goes to %q",
+	m.Check(p.TargetID == h.to, p, []string{"RT-135", "RT-015"}, "the context for agent "+h.to, "it goes to %q",
 		p.TargetID)
-	if !change.optional {
-		m.check(change.done, p, []string{"RT-136", "RT-061"}, "SWITCH_AGENT before the context", "the context comes first")
+	if !change.Optional {
+		m.Check(change.Done, p, []string{"RT-136", "RT-061"}, "SWITCH_AGENT before the context", "the context comes first")
 	}
 	if m.spoke(h) {
-		m.member(m.lastWords(h, p), p, []string{"RT-129", "RT-135"},
+		m.Member(m.lastWords(h, p), p, []string{"RT-129", "RT-135"},
 			"the context with the last output of agent "+h.from+"", "%s", clip(p.Payload))
 	}
 	m.contextTurn(d, p)
-	m.allow(d, "the context in the other form", func(c Message) bool {
+	m.Allow(d, "the context in the other form", func(c Message) bool {
 		return c.Kind() != p.Kind() && (c.Kind() == Context || c.Kind() == Route && m.isContext(h, c))
-	}).met = func(c Message) { m.contextTurn(d, c) }
+	}).Met = func(c Message) { m.contextTurn(d, c) }
 }
 
 // contextTurn tracks the turn of the new agent that the context may begin.
@@ -204,7 +204,7 @@ func (m *Model) contextTurn(d, p Message) {
 	t := &turn{id: p.Turn, trace: p.Trace, agent: p.TargetID, in: &input{said: d}, routed: p, status: unclear}
 	m.turns[t.id] = t
 	m.order = append(m.order, t)
-	m.allow(p, "TURN_ACCEPTED", kindOf(Accepted, m.ofTurn(t)))
+	m.Allow(p, "TURN_ACCEPTED", kindOf(Accepted, m.ofTurn(t)))
 	m.awaitTimeout(t)
 }
 
@@ -284,10 +284,10 @@ func (m *Model) handingOver() bool {
 func (m *Model) strayContext(p Message) {
 	for _, h := range m.handovers {
 		if h.rejected && h.to == p.TargetID {
-			m.fail(p, []string{"RT-137"}, "nothing for agent "+h.to+": the handover was rejected", "%s", p.Name())
+			m.Fail(p, []string{"RT-137"}, "nothing for agent "+h.to+": the handover was rejected", "%s", p.Name())
 			return
 		}
 	}
-	m.fail(p, []string{"RT-133", "RT-135", "RT-061"}, "HANDOVER_CONTEXT once, after the frontend has confirmed",
+	m.Fail(p, []string{"RT-133", "RT-135", "RT-061"}, "HANDOVER_CONTEXT once, after the frontend has confirmed",
 		"%s without that, or a second time", p.Name())
 }

@@ -109,6 +109,15 @@ func Read(r transcript.Record) (Message, bool) {
 	}, true
 }
 
+// Record implements obligation.Message.
+func (m Message) Record() int { return m.N }
+
+// Time implements obligation.Message.
+func (m Message) Time() time.Duration { return m.At }
+
+// Title implements obligation.Message.
+func (m Message) Title() string { return m.Name() }
+
 // Name returns the message's event, subtype and target.
 func (m Message) Name() string {
 	name := strings.TrimSpace(m.Event + " " + m.Subtype)

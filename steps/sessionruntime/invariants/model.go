@@ -7,13 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"parley/features/verdict"
 	vocab "parley/protocol/sessionruntime"
 )
-
-// Absence is the Expected text of a finding that something was not published. Absence alone says little, so it counts
-// only in a scenario that also shows the opposite.
-const Absence = "absence"
 
 // Model tracks what one session's orchestrator must, may and must not do, given what was delivered to it and what it
 // published. It is fed in transcript order. Where the source leaves a choice, the model follows what was published.
@@ -22,35 +17,27 @@ const Absence = "absence"
 // The orchestrator handles messages in the order of delivery, but nothing says how soon: what it owes is due by the
 // next fence.
 type Model struct {
-	Findings []verdict.Finding
+	book
 
 	id        string
-	name      string // of the model; a session that is set up again gets a new one
 	limits    Limits
 	presence  map[string]presence
 	active    map[string]bool // the agents that may be active; "" is none
-	loose     bool            // the session is closed or closing: nothing is owed any more
 	seen      map[string]bool // ids of delivered messages
 	inputs    []*input
 	turns     map[string]*turn
 	order     []*turn
 	outputs   map[string]*output // by token
-	owed      []*owed
-	moves     []*move // removals and invitations
+	moves     []*move            // removals and invitations
 	handovers []*handover
 	requests  []*request
 	said      []remark // messages that must have no effect, and why
 	unsettled []unsettled
 	closing   *request // waits until no agent is speaking
-	held      []hold
 	ignored   []ignored
-	answers   int   // session receipts from SessionManager so far
-	greeting  *owed // the optional announcement of the initial agent
-	overdue   []overdue
-	latest    int     // the last delivered record
-	handled   int     // everything delivered before this record has been handled
+	answers   int     // session receipts from SessionManager so far
+	greeting  *owed   // the optional announcement of the initial agent
 	unnamed   int     // session receipts matched to an EVENT of another name, which may have meant something else
-	heard     []heard // everything published
 	canceled  Message // the user's last cancel
 }
 
@@ -63,18 +50,6 @@ const (
 	present
 )
 
-// hold lists clauses that forbid publishing something because of a message. A violation shows as an uncalled-for
-// message; at the next fence the clauses count as kept.
-type hold struct {
-	cause   int
-	clauses []string
-}
-
-// hold records the clauses that forbid a reaction to a message.
-func (m *Model) hold(cause Message, clauses ...string) {
-	m.held = append(m.held, hold{cause.N, clauses})
-}
-
 // remark is a message that must have no consequences.
 type remark struct {
 	token, why string
@@ -82,9 +57,10 @@ type remark struct {
 }
 
 func newModel(id string, limits Limits, agents []string, active string, at Message) *Model {
-	m := &Model{id: id, name: fmt.Sprintf("%s/%d", id, at.N), limits: limits, presence: map[string]presence{},
+	m := &Model{id: id, limits: limits, presence: map[string]presence{},
 		active: map[string]bool{active: true}, seen: map[string]bool{},
 		turns: map[string]*turn{}, outputs: map[string]*output{}}
+	m.book.Model, m.Rate = fmt.Sprintf("%s/%d", id, at.N), fits
 	for _, a := range agents {
 		m.presence[a] = present
 	}
@@ -92,39 +68,6 @@ func newModel(id string, limits Limits, agents []string, active string, at Messa
 		m.greeting = m.announce(at, "", []string{active}, nil, true) // an extra announcement is allowed
 	}
 	return m
-}
-
-// keep records that clauses were kept.
-func (m *Model) keep(at Message, clauses ...string) {
-	if len(clauses) > 0 {
-		m.Findings = append(m.Findings, verdict.Finding{Clauses: clauses, OK: true, At: at.N, Model: m.name})
-	}
-}
-
-// fail records that clauses were broken by what the orchestrator did or omitted. From then on its view of the session
-// may differ from the model's.
-func (m *Model) fail(at Message, clauses []string, expected, observed string, args ...any) {
-	m.Findings = append(m.Findings,
-		verdict.Finding{Clauses: clauses, Expected: expected, Observed: fmt.Sprintf(observed, args...), At: at.N,
-			Model: m.name})
-}
-
-// member records clauses kept or broken by the content of a message that was due. Either way the model stays in step.
-func (m *Model) member(ok bool, at Message, clauses []string, expected, observed string, args ...any) {
-	f := verdict.Finding{Clauses: clauses, OK: ok, At: at.N}
-	if !ok {
-		f.Expected, f.Observed = expected, fmt.Sprintf(observed, args...)
-	}
-	m.Findings = append(m.Findings, f)
-}
-
-// check records clauses kept or broken.
-func (m *Model) check(ok bool, at Message, clauses []string, expected, observed string, args ...any) {
-	if ok {
-		m.keep(at, clauses...)
-		return
-	}
-	m.fail(at, clauses, expected, observed, args...)
 }
 
 // kind matches messages of a kind.
@@ -142,12 +85,12 @@ func (m *Model) Delivered(d Message) {
 		return
 	}
 	m.seen[d.ID] = true
-	m.latest = d.N
+	m.book.Delivered(d)
 	if m.greeting != nil {
-		m.greeting.done = true
+		m.greeting.Done = true
 	}
 	if d.From == Self {
-		m.hold(d, "RT-175")
+		m.Hold(d, "RT-175")
 		m.ignored = append(m.ignored,
 			ignored{what: d, kinds: []Kind{d.Kind()}, why: "it is the orchestrator's own message, which the bus returns",
 				clauses: []string{"RT-175"}})
@@ -191,7 +134,7 @@ var consequences = map[string][]Kind{
 
 // observed handles a message on BROADCAST that no agent sent: it is for observation only (RT-028).
 func (m *Model) observed(d Message) {
-	m.hold(d, "RT-028")
+	m.Hold(d, "RT-028")
 	m.ignored = append(m.ignored,
 		ignored{what: d, kinds: consequences[d.Subtype], why: "it was on BROADCAST, which is for observation only",
 			clauses: []string{"RT-028"}})
@@ -252,7 +195,6 @@ func (m *Model) fromAgent(d Message) {
 // Fenced records that everything delivered before record before has been handled. The fence was answered by record
 // at, at time now.
 func (m *Model) Fenced(before, at int, now time.Duration) {
-	m.handled = before
 	for _, t := range m.order {
 		if t.acked.N > 0 && t.acked.N < before && now-t.in.said.At < m.limits.InputAck {
 			t.inTime = true
@@ -260,31 +202,17 @@ func (m *Model) Fenced(before, at int, now time.Duration) {
 	}
 	m.settle(before)
 	m.ignored = slices.DeleteFunc(m.ignored, func(g ignored) bool { return g.what.N < before })
-	m.owed = slices.DeleteFunc(m.owed, func(o *owed) bool { return o.done })
-	m.held = slices.DeleteFunc(m.held, func(h hold) bool {
-		if h.cause < before {
-			m.Findings = append(m.Findings,
-				verdict.Finding{Clauses: h.clauses, OK: true, Expected: Absence, At: at, Model: m.name})
-		}
-		return h.cause < before
-	})
-	for _, o := range m.owed {
-		o.done = o.done || o.optional && o.passing && o.cause.N < before && !o.queued(before)
-		if o.due(before) {
-			o.done = true
-			m.missing(o, at, now)
-		}
-	}
+	m.Fence(before, at, now)
 }
 
 // uncalledFor judges a message that was published without a cause.
 func (m *Model) uncalledFor(p Message) {
-	if m.loose && p.Kind() != Output {
+	if m.Loose && p.Kind() != Output {
 		return
 	}
 	for _, g := range m.ignored {
 		if slices.Contains(g.kinds, p.Kind()) {
-			m.fail(p, g.clauses, "no reaction to "+g.what.Name()+": "+g.why, "%s", p.Name())
+			m.Fail(p, g.clauses, "no reaction to "+g.what.Name()+": "+g.why, "%s", p.Name())
 			return
 		}
 	}
@@ -301,7 +229,7 @@ var strays = map[Kind]func(m *Model, p Message){
 	RequestOpen: (*Model).straySession, RequestClose: (*Model).straySession, Opened: (*Model).strayResult,
 	Closed: (*Model).strayResult, Added: (*Model).strayMove, Removed: (*Model).strayMove, RemoveFailed: (*Model).strayMove,
 	Prompt: func(m *Model, p Message) {
-		m.fail(p, []string{"RT-131"}, "one HANDOVER_UI_PROMPT for each HANDOVER_REQUEST", "%s without one, or a second time",
+		m.Fail(p, []string{"RT-131"}, "one HANDOVER_UI_PROMPT for each HANDOVER_REQUEST", "%s without one, or a second time",
 			p.Name())
 	},
 	Context: (*Model).strayContext, Notice: (*Model).started,
@@ -369,34 +297,34 @@ func text(payload any, names ...string) string {
 func (m *Model) awaitAccepted(t *turn) {
 	in := t.in
 	if in.accepted.N > 0 {
-		m.keep(in.accepted, "RT-009", "RT-074")
+		m.Keep(in.accepted, "RT-009", "RT-074")
 		m.agree(in)
 		return
 	}
-	o := &owed{what: "TURN_ACCEPTED to the frontend", cause: in.said, turn: t, of: Accepted,
-		clauses: []string{"RT-009", "RT-074", "RT-076"},
-		amiss: m.elsewhere(in.said, []string{"RT-009", "RT-076"}, func(a Message) bool {
+	o := &owed{What: "TURN_ACCEPTED to the frontend", Cause: in.said, About: about{turn: t}, Like: kind(Accepted),
+		Clauses: []string{"RT-009", "RT-074", "RT-076"},
+		Amiss: m.elsewhere(in.said, []string{"RT-009", "RT-076"}, func(a Message) bool {
 			return a.Subtype == vocab.TurnAccepted
 		}),
-		match: kindOf(Accepted, func(a Message) bool {
+		Match: kindOf(Accepted, func(a Message) bool {
 			return a.Turn == t.id || a.Turn == "" || t.id == "" && m.turns[a.Turn] == nil
 		}),
-		met: func(a Message) { in.accepted = a; m.agree(in) },
-		late: func(a Message) []string {
+		Met: func(a Message) { in.accepted = a; m.agree(in) },
+		Late: func(a Message) []string {
 			if a.Turn == t.id && t.answered == 0 { // before any acknowledgement: "at once" means no more
 				return nil
 			}
 			return []string{"RT-074"}
 		}}
 	if in.mentions {
-		o.clauses = append(o.clauses, "RT-093")
+		o.Clauses = append(o.Clauses, "RT-093")
 	}
-	m.owe(o)
+	m.Owe(o)
 }
 
 func (m *Model) strayAccepted(p Message) {
 	if !m.acceptedFirst(p) {
-		m.fail(p, []string{"RT-076", "RT-009"}, "one TURN_ACCEPTED for each turn", "%s for turn %q a second time, or for "+
+		m.Fail(p, []string{"RT-076", "RT-009"}, "one TURN_ACCEPTED for each turn", "%s for turn %q a second time, or for "+
 			"no turn",
 			p.Kind(), p.Turn)
 	}
@@ -421,8 +349,8 @@ func (m *Model) agree(in *input) {
 	t, a := in.routed, in.accepted
 	agrees := (t.id == "" || a.Turn == t.id) && (t.trace == "" || a.Trace == t.trace)
 	if !agrees || t.id != "" && t.trace != "" {
-		m.member(agrees, a, []string{"RT-076"}, fmt.Sprintf("turn_id %q and trace_id %q", t.id, t.trace), "%q and %q",
+		m.Member(agrees, a, []string{"RT-076"}, fmt.Sprintf("turn_id %q and trace_id %q", t.id, t.trace), "%q and %q",
 			a.Turn, a.Trace)
 	}
-	m.member(a.TargetAgent == t.agent, a, []string{"RT-076", "RT-055"}, "target_agent "+t.agent, "%q", a.TargetAgent)
+	m.Member(a.TargetAgent == t.agent, a, []string{"RT-076", "RT-055"}, "target_agent "+t.agent, "%q", a.TargetAgent)
 }

@@ -9,6 +9,7 @@ import (
 
 	"parley/features/verdict"
 	"parley/steps/monitor"
+	"parley/steps/obligation"
 	"parley/transport/transcript"
 )
 
@@ -18,7 +19,7 @@ func All() []monitor.Monitor {
 		Text: "turns and transactions follow sections 2 and 4, each step once, and nothing is published without " +
 			"a cause",
 		Check: func(t []transcript.Record) []verdict.Finding {
-			return slices.DeleteFunc(Judge(t), func(f verdict.Finding) bool { return f.OK && f.Expected == Absence })
+			return slices.DeleteFunc(Judge(t), func(f verdict.Finding) bool { return f.OK && f.Expected == obligation.Absence })
 		}}}
 }
 
@@ -36,7 +37,7 @@ func Judge(t []transcript.Record) []verdict.Finding {
 	j := judgementOf(t)
 	var out []verdict.Finding
 	for _, m := range j.all {
-		out = append(out, m.found()...)
+		out = append(out, m.Found()...)
 	}
 	return out
 }
@@ -52,7 +53,7 @@ func judgementOf(t []transcript.Record) *judgement {
 // Overdue counts the messages that were due by a fence and have not come since either.
 func Overdue(t []transcript.Record) (n int) {
 	for _, m := range judgementOf(t).all {
-		n += len(m.overdue)
+		n += m.book.Overdue()
 	}
 	return n
 }
@@ -60,28 +61,8 @@ func Overdue(t []transcript.Record) (n int) {
 // Due reports whether a message is still due by the fence that was sent in record before.
 func Due(t []transcript.Record, before int) bool {
 	return slices.ContainsFunc(judgementOf(t).all, func(m *Model) bool {
-		return slices.ContainsFunc(m.owed, func(o *owed) bool { return o.due(before) })
+		return m.book.Due(before)
 	})
-}
-
-// found returns the model's findings in record order: all up to its first deviation, and after that only violations
-// and findings that do not depend on the model.
-func (m *Model) found() []verdict.Finding {
-	all := slices.Clone(m.Findings)
-	slices.SortStableFunc(all, func(a, b verdict.Finding) int { return a.At - b.At })
-	first := slices.IndexFunc(all, func(f verdict.Finding) bool { return !f.OK && f.Model != "" })
-	if first < 0 {
-		return all
-	}
-	at := all[first].At
-	out := all[:0]
-	for _, f := range all {
-		f.Follows = f.Model != "" && f.At > at
-		if !f.Follows || !f.OK {
-			out = append(out, f)
-		}
-	}
-	return out
 }
 
 type judgement struct {
@@ -163,7 +144,7 @@ func (j *judgement) frame(r transcript.Record) bool {
 func (j *judgement) forget() {
 	j.models, j.coming, j.fences = map[string]*Model{}, map[string]*Model{}, nil
 	for _, m := range j.all {
-		m.owed, m.overdue = nil, nil
+		m.Close()
 	}
 }
 

@@ -19,21 +19,21 @@ func (m *Model) output(d Message) {
 	t := o.turn
 	m.outputs[PieceToken(d)] = o
 	if o.why = unfit(d, t); o.why != "" || t == nil {
-		m.hold(d, m.againstOutput(o)...)
+		m.Hold(d, m.againstOutput(o)...)
 		return
 	}
 	o.must = t.status == running && !t.asked && m.presence[t.agent] == present && m.sure(t)
 	t.said = append(t.said, o)
 	fits := func(p Message) bool { return PieceToken(p) == PieceToken(d) && o.passed == 0 }
 	if o.must {
-		m.owe(&owed{what: "the output forwarded to the frontend", cause: d, turn: t, of: Output,
-			clauses: []string{"RT-002", "RT-039"}, shown: []string{"RT-015", "RT-150"},
-			amiss: m.elsewhere(d, []string{"RT-002", "RT-015"}, func(p Message) bool {
+		m.Owe(&owed{What: "the output forwarded to the frontend", Cause: d, About: about{turn: t}, Like: kind(Output),
+			Clauses: []string{"RT-002", "RT-039"}, Shown: []string{"RT-015", "RT-150"},
+			Amiss: m.elsewhere(d, []string{"RT-002", "RT-015"}, func(p Message) bool {
 				return PieceToken(p) == PieceToken(d) && p.Kind() != Output && p.N > d.N
 			}),
-			match: kindOf(Output, fits), met: func(p Message) { m.forwarded(o, p) }})
+			Match: kindOf(Output, fits), Met: func(p Message) { m.forwarded(o, p) }})
 	} else {
-		m.allow(d, "the output forwarded", kindOf(Output, fits)).met = func(p Message) { m.forwarded(o, p) }
+		m.Allow(d, "the output forwarded", kindOf(Output, fits)).Met = func(p Message) { m.forwarded(o, p) }
 	}
 	if t.status == running && !m.sure(t) { // the turn may have timed out by now
 		t.status = unclear
@@ -51,7 +51,7 @@ func (m *Model) output(d Message) {
 		}
 	case t.status == routing: // an implicit start, or not (RT-169)
 		o.first = true
-		m.hold(d, "RT-169")
+		m.Hold(d, "RT-169")
 		t.status = unclear
 		m.begins(t)
 	default:
@@ -83,11 +83,11 @@ func unfit(d Message, t *turn) string {
 func (m *Model) forwarded(o *output, p Message) {
 	o.passed++
 	o.turn.implicit = o.turn.implicit || o.first
-	m.member(wjson.Equal(o.d.Payload, p.Payload), p, []string{"RT-148"}, "the agent's payload: "+clip(o.d.Payload),
+	m.Member(wjson.Equal(o.d.Payload, p.Payload), p, []string{"RT-148"}, "the agent's payload: "+clip(o.d.Payload),
 		"%s", clip(p.Payload))
 	m.kept(o.d, p, nil, []string{"RT-149"})
 	if o.gone {
-		m.member(false, p, []string{"RT-150"}, "output forwarded as it comes",
+		m.Member(false, p, []string{"RT-150"}, "output forwarded as it comes",
 			"this was forwarded after a later one of its turn")
 	}
 	for i, other := range o.turn.said {
@@ -106,16 +106,16 @@ func (m *Model) strayOutput(p Message) {
 	o := m.outputs[PieceToken(p)]
 	switch {
 	case o == nil:
-		m.fail(p, []string{"RT-002", "RT-141"}, "only output of agents forwarded",
+		m.Fail(p, []string{"RT-002", "RT-141"}, "only output of agents forwarded",
 			"AGENT_OUTPUT that no agent has sent: %s", clip(p.Payload))
 	case o.why != "":
-		m.fail(p, m.againstOutput(o), "no AGENT_OUTPUT to the frontend: "+o.why, "it was forwarded")
+		m.Fail(p, m.againstOutput(o), "no AGENT_OUTPUT to the frontend: "+o.why, "it was forwarded")
 	default:
 		clauses := []string{"RT-002"}
 		if o.twice {
 			clauses = []string{"RT-042"}
 		}
-		m.fail(p, clauses, "the output forwarded once", "forwarded a second time")
+		m.Fail(p, clauses, "the output forwarded once", "forwarded a second time")
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"parley/features/verdict"
 	vocab "parley/protocol/sessionruntime"
+	"parley/steps/obligation"
 	"parley/transport/transcript"
 	wjson "parley/transport/wire/json"
 )
@@ -290,7 +291,7 @@ func summed(all []verdict.Finding) (kept, broken, absent map[string]bool) {
 		switch {
 		case f.Follows:
 			continue
-		case f.OK && f.Expected == Absence:
+		case f.OK && f.Expected == obligation.Absence:
 			into = absent
 		case f.OK:
 			into = kept

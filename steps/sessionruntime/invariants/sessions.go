@@ -62,12 +62,12 @@ func (m *Model) session(d Message) {
 	m.after(speaking, func(cause Message, open bool) { goOn(cause, open || len(may) > 0) })
 	if len(speaking)+len(beside) == 0 {
 		m.ask(rq, d, clauses, RequestClose, again || len(may) > 0)
-		if rq.owed.optional { // a speaker may be stopped first
+		if rq.owed.Optional { // a speaker may be stopped first
 			m.closing = rq
 		}
 	} else { // no request before every speaker has been stopped
 		m.closing = rq
-		m.hold(d, "RT-152")
+		m.Hold(d, "RT-152")
 	}
 }
 
@@ -79,22 +79,22 @@ func (m *Model) ask(rq *request, cause Message, clauses []string, k Kind, option
 		return
 	}
 	if rq.owed != nil {
-		if !rq.owed.done {
-			rq.owed.optional, rq.owed.cause = optional, cause
+		if !rq.owed.Done {
+			rq.owed.Optional, rq.owed.Cause = optional, cause
 		}
 		return
 	}
-	rq.owed = m.owe(&owed{what: "CONTROL " + string(k) + " to SYSTEM", cause: cause, clauses: clauses, optional: optional,
-		match: kind(k), of: k,
-		amiss: m.elsewhere(cause, []string{"RT-153"}, func(p Message) bool {
+	rq.owed = m.Owe(&owed{What: "CONTROL " + string(k) + " to SYSTEM", Cause: cause, Clauses: clauses, Optional: optional,
+		Match: kind(k), Like: kind(k),
+		Amiss: m.elsewhere(cause, []string{"RT-153"}, func(p Message) bool {
 			return p.Event == vocab.Control && (p.Subtype == vocab.RequestSessionOpen || p.Subtype == vocab.RequestSessionClose)
 		}),
-		met: func(p Message) {
+		Met: func(p Message) {
 			rq.sent = p
 			if m.closing == rq {
 				m.closing = nil
 			}
-			m.hold(p, "RT-154")
+			m.Hold(p, "RT-154")
 		}})
 }
 
@@ -103,7 +103,7 @@ func (m *Model) answered(d Message) {
 	m.answers++
 	rq, closed := m.answeredRequest(d)
 	if closed {
-		defer func() { m.loose = true }()
+		defer func() { m.Loose = true }()
 	}
 	told := func(p Message) bool { return TellsOfSession(p, d.Subtype) }
 	unnamed := func(p Message) {
@@ -112,14 +112,14 @@ func (m *Model) answered(d Message) {
 		}
 	}
 	if rq == nil {
-		m.allow(d, "sent to the frontend", told).met = unnamed
+		m.Allow(d, "sent to the frontend", told).Met = unnamed
 		return
 	}
 	rq.over = true
-	m.owe(&owed{what: "the result sent to the frontend, as EVENT or ERROR", cause: d,
-		clauses: []string{"RT-045", "RT-046", "RT-155", "RT-166"}, shown: []string{"RT-154"}, match: told,
-		met: unnamed, amiss: func() ([]string, string) {
-			p, ok := m.inPlace(d, func(p Message) bool {
+	m.Owe(&owed{What: "the result sent to the frontend, as EVENT or ERROR", Cause: d,
+		Clauses: []string{"RT-045", "RT-046", "RT-155", "RT-166"}, Shown: []string{"RT-154"}, Match: told,
+		Met: unnamed, Amiss: func() ([]string, string) {
+			p, ok := m.InPlace(d.N, func(p Message) bool {
 				return p.Subtype == d.Subtype || p.Kind() == Opened || p.Kind() == Closed
 			})
 			switch {
@@ -168,11 +168,11 @@ func (m *Model) answeredRequest(d Message) (rq *request, closed bool) {
 func (m *Model) straySession(p Message) {
 	if p.Kind() == RequestClose && m.closing != nil {
 		m.closing.sent, m.closing = p, nil // it still counts as the request
-		m.fail(p, []string{"RT-152"}, "REQUEST_SESSION_CLOSE once the agent that is speaking has acknowledged the CANCEL",
+		m.Fail(p, []string{"RT-152"}, "REQUEST_SESSION_CLOSE once the agent that is speaking has acknowledged the CANCEL",
 			"it is requested before that")
 		return
 	}
-	m.fail(p, []string{"RT-153"}, "one request to SessionManager for each SESSION_OPEN or SESSION_CLOSE of the frontend",
+	m.Fail(p, []string{"RT-153"}, "one request to SessionManager for each SESSION_OPEN or SESSION_CLOSE of the frontend",
 		"%s without one, or a second time", p.Name())
 }
 
@@ -182,10 +182,10 @@ func (m *Model) strayResult(p Message) {
 	case m.unnamed > 0:
 		m.unnamed--
 	case m.answers > 0:
-		m.fail(p, []string{"RT-155"}, "each result of SESSION_OPEN and SESSION_CLOSE sent once",
+		m.Fail(p, []string{"RT-155"}, "each result of SESSION_OPEN and SESSION_CLOSE sent once",
 			"%s, which SessionManager has not sent, or a second time", p.Name())
 	default:
-		m.fail(p, []string{"RT-154", "RT-155"},
+		m.Fail(p, []string{"RT-154", "RT-155"},
 			"the result of SESSION_OPEN and SESSION_CLOSE sent after SessionManager has reported it", "%s before that", p.Name())
 	}
 }

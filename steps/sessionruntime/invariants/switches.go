@@ -26,44 +26,45 @@ func (m *Model) announceFor(release *input, cause Message, from string, to []str
 	judge = func(p Message) {
 		copies[p.Target] = true
 		// The same switch may be told on SYSTEM, on BROADCAST and to the frontend (RT-167).
-		m.owe(&owed{what: "SWITCH_AGENT elsewhere", cause: p, optional: true, passing: true, copy: true,
-			match: func(c Message) bool {
+		m.Owe(&owed{What: "SWITCH_AGENT elsewhere", Cause: p, Optional: true, Passing: true, About: about{copy: true},
+			Match: func(c Message) bool {
 				return c.Kind() == Switch && !copies[c.Target] && data(c, SwitchTo) == data(p, SwitchTo)
-			}, met: judge})
-		if release != nil && m.handled > cause.N { // another agent may have become active meanwhile
+			}, Met: judge})
+		if release != nil && m.Handled() > cause.N { // another agent may have become active meanwhile
 			from = ""
 		}
 		m.switched(p, from)
 	}
-	m.owe(&owed{what: "SWITCH_AGENT to the frontend", cause: cause, optional: true, passing: true, copy: true,
-		release: release, match: func(p Message) bool {
+	m.Owe(&owed{What: "SWITCH_AGENT to the frontend", Cause: cause, Optional: true, Passing: true, About: about{copy: true, release: release},
+		Queued: queued(release), Match: func(p Message) bool {
 			return p.Kind() == Switch && p.Target == vocab.ToFrontend && !copies[p.Target] && names(p)
-		}, met: judge})
-	o := &owed{what: "CONTROL SWITCH_AGENT to " + words(to) + " on SYSTEM or BROADCAST", cause: cause, of: Switch,
-		clauses: clauses, optional: optional, passing: true, release: release, match: match, met: judge}
+		}, Met: judge})
+	o := &owed{What: "CONTROL SWITCH_AGENT to " + words(to) + " on SYSTEM or BROADCAST", Cause: cause, Like: kind(Switch),
+		Clauses: clauses, Optional: optional, Passing: true, About: about{release: release}, Queued: queued(release),
+		Match: match, Met: judge}
 	if len(clauses) > 0 {
-		o.shown = []string{"RT-091", "RT-167"}
-		o.amiss = func() ([]string, string) { return m.switchAmiss(cause, names) }
+		o.Shown = []string{"RT-091", "RT-167"}
+		o.Amiss = func() ([]string, string) { return m.switchAmiss(cause, names) }
 	}
-	return m.owe(o)
+	return m.Owe(o)
 }
 
 // switchAmiss finds a switch that was published, but not in the required way.
 func (m *Model) switchAmiss(cause Message, names func(Message) bool) ([]string, string) {
-	for _, h := range m.heard { // an extra one for the frontend is allowed: this may be that one
-		if h.N > cause.N && h.as == nil && h.Kind() == Switch && data(h.Message, SwitchTo) == "" {
+	for _, h := range m.Heard() { // an extra one for the frontend is allowed: this may be that one
+		if h.Message.N > cause.N && h.As == nil && h.Message.Kind() == Switch && data(h.Message, SwitchTo) == "" {
 			return []string{"RT-066"},
-				fmt.Sprintf("only %s (record %d), which does not name the new agent: %s", h.Name(), h.N, clip(h.Payload))
+				fmt.Sprintf("only %s (record %d), which does not name the new agent: %s", h.Message.Name(), h.Message.N, clip(h.Message.Payload))
 		}
-		if h.N <= cause.N || h.Subtype != vocab.SwitchAgent || !names(h.Message) || h.as != nil &&
-			h.Target != vocab.ToFrontend {
+		if h.Message.N <= cause.N || h.Message.Subtype != vocab.SwitchAgent || !names(h.Message) || h.As != nil &&
+			h.Message.Target != vocab.ToFrontend {
 			continue
 		}
 		clauses := []string{"RT-091", "RT-167"}
-		if h.Event != vocab.Control {
+		if h.Message.Event != vocab.Control {
 			clauses = []string{"RT-065", "RT-066"}
 		}
-		return clauses, fmt.Sprintf("only %s (record %d)", h.Name(), h.N)
+		return clauses, fmt.Sprintf("only %s (record %d)", h.Message.Name(), h.Message.N)
 	}
 	return nil, ""
 }
@@ -73,22 +74,22 @@ func data(p Message, name string) string { s, _ := p.Data[name].(string); return
 // switched judges a SWITCH_AGENT (RT-066, RT-091) and makes the agent that it names active.
 func (m *Model) switched(p Message, from string) {
 	if p.Target != vocab.ToFrontend {
-		m.check(p.Target == vocab.ToSystem || p.Target == vocab.ToBroadcast, p, []string{"RT-091", "RT-167"},
+		m.Check(p.Target == vocab.ToSystem || p.Target == vocab.ToBroadcast, p, []string{"RT-091", "RT-167"},
 			"SWITCH_AGENT on SYSTEM or BROADCAST", "on %q", p.Target)
 	}
 	for _, name := range []string{SwitchFrom, SwitchTo, Reason, Trigger} {
 		_, there := p.Data[name]
-		m.member(there, p, []string{"RT-066"}, "payload with from, to, reason and trigger", "%s without %s: %s", p.Name(),
+		m.Member(there, p, []string{"RT-066"}, "payload with from, to, reason and trigger", "%s without %s: %s", p.Name(),
 			name, clip(p.Payload))
 	}
 	if from != "" {
-		m.check(data(p, SwitchFrom) == from, p, []string{"RT-066", "RT-048"}, "from "+from, "from %s",
+		m.Check(data(p, SwitchFrom) == from, p, []string{"RT-066", "RT-048"}, "from "+from, "from %s",
 			clip(p.Data[SwitchFrom]))
 	}
-	m.keep(p, "RT-006")
+	m.Keep(p, "RT-006")
 	for _, mv := range m.moves { // whatever led to it, the agent that leaves has a fallback
 		if !mv.add && !mv.answered && mv.fallback != nil && mv.agent == data(p, SwitchFrom) {
-			mv.fallback.done = true
+			mv.fallback.Done = true
 		}
 	}
 	m.activate(data(p, SwitchTo))
@@ -114,14 +115,14 @@ func (m *Model) straySwitch(p Message) {
 			clauses, why = []string{"RT-122"}, "no agent active that SessionManager has not added yet"
 		}
 	}
-	m.fail(p, clauses, why, "%s: %s", p.Name(), clip(p.Payload))
+	m.Fail(p, clauses, why, "%s: %s", p.Name(), clip(p.Payload))
 }
 
 // leaves reports whether an agent is being removed without a fallback owed for it. It may have become active again
 // since one was announced.
 func (m *Model) leaves(agent string) bool {
 	return slices.ContainsFunc(m.moves, func(mv *move) bool {
-		return !mv.add && !mv.answered && mv.agent == agent && (mv.fallback == nil || mv.fallback.done)
+		return !mv.add && !mv.answered && mv.agent == agent && (mv.fallback == nil || mv.fallback.Done)
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	vocab "parley/protocol/sessionruntime"
+	"parley/steps/obligation"
 	wjson "parley/transport/wire/json"
 )
 
@@ -108,13 +109,13 @@ func (m *Model) withoutActive(in *input) {
 	in.optional = in.optional || len(m.agents(present)) == 0
 	in.to, in.clauses, in.shown, in.astray = setOf(m.agents(maybe)), []string{"RT-070"}, nil, []string{"RT-015", "RT-070"}
 	m.announceFor(m.queue(in), in.said, "", m.agents(maybe), nil, true)
-	either := &choice{}
+	either := &obligation.Choice{}
 	o := m.awaitRoute(in)
-	o.choice, o.waits = either, true
-	o.what = "the input routed to a default agent, or SessionManager asked for one"
-	m.owe(&owed{what: o.what, cause: in.said, clauses: []string{"RT-070"}, optional: in.optional, choice: either,
-		match: func(p Message) bool { return p.is(vocab.Control, "", vocab.ToSystem) && p.Kind() != Switch },
-		met: func(p Message) {
+	o.Choice, o.Waits = either, true
+	o.What = "the input routed to a default agent, or SessionManager asked for one"
+	m.Owe(&owed{What: o.What, Cause: in.said, Clauses: []string{"RT-070"}, Optional: in.optional, Choice: either,
+		Match: func(p Message) bool { return p.is(vocab.Control, "", vocab.ToSystem) && p.Kind() != Switch },
+		Met: func(p Message) {
 			in.optional = true
 			m.moves = append(m.moves,
 				&move{add: true, agent: p.AgentID, asked: in.said, request: p, inputs: []*input{in}, again: true})
@@ -146,11 +147,11 @@ func (m *Model) queue(in *input) *input {
 
 // awaitRoute owes the routing of an input to its agent.
 func (m *Model) awaitRoute(in *input) *owed {
-	o := &owed{what: "the input on its way to agent " + words(listOf(in.to)), cause: in.said, clauses: in.clauses,
-		shown: in.shown, optional: in.optional}
-	o.match = func(p Message) bool { return p.Kind() == Route && m.isOf(in, p) }
-	o.met = func(p Message) { m.route(in, p) }
-	return m.owe(o)
+	o := &owed{What: "the input on its way to agent " + words(listOf(in.to)), Cause: in.said, Clauses: in.clauses,
+		Shown: in.shown, Optional: in.optional}
+	o.Match = func(p Message) bool { return p.Kind() == Route && m.isOf(in, p) }
+	o.Met = func(p Message) { m.route(in, p) }
+	return m.Owe(o)
 }
 
 // isOf reports whether a routed input is the given one.
@@ -171,21 +172,21 @@ func (m *Model) route(in *input, p Message) {
 		astray = []string{"RT-015", "RT-075"}
 	}
 	if in.to[p.TargetID] || in.optional && m.presence[p.TargetID] != absent {
-		m.keep(p, append([]string{"RT-015"}, in.astray...)...)
+		m.Keep(p, append([]string{"RT-015"}, in.astray...)...)
 	} else {
-		m.fail(p, astray, "the input for agent "+words(listOf(in.to)), "it goes to %q", p.TargetID)
+		m.Fail(p, astray, "the input for agent "+words(listOf(in.to)), "it goes to %q", p.TargetID)
 	}
-	if in.change != nil && !in.change.optional {
-		m.check(in.change.done, p, []string{"RT-090"}, "SWITCH_AGENT before the input is routed",
+	if in.change != nil && !in.change.Optional {
+		m.Check(in.change.Done, p, []string{"RT-090"}, "SWITCH_AGENT before the input is routed",
 			"the input is routed before it")
 	}
-	m.member(wjson.Equal(in.said.Payload, p.Payload), p, []string{"RT-068"},
+	m.Member(wjson.Equal(in.said.Payload, p.Payload), p, []string{"RT-068"},
 		"the user's payload: "+clip(in.said.Payload), "%s", clip(p.Payload))
 	marks, _ := in.said.Data[Marks].([]string)
 	m.kept(in.said, p, marks, []string{"RT-068"})
 	m.ids(in, p)
 	if len(m.turns) > 0 && p.Turn != "" && in.said.Turn == "" {
-		m.check(m.turns[p.Turn] == nil, p, []string{"RT-052", "RT-072"}, "a turn_id of its own for each turn",
+		m.Check(m.turns[p.Turn] == nil, p, []string{"RT-052", "RT-072"}, "a turn_id of its own for each turn",
 			"%q is that of an earlier turn", p.Turn)
 	}
 	t := &turn{id: p.Turn, trace: p.Trace, agent: p.TargetID, in: in, routed: p}
@@ -213,7 +214,7 @@ func (m *Model) route(in *input, p Message) {
 func (m *Model) mayStop(which func(*turn) bool) {
 	for _, t := range m.order {
 		if (t.live() || t.status == unclear) && which(t) {
-			t.mayStop, t.stirred = true, m.latest
+			t.mayStop, t.stirred = true, m.Latest()
 		}
 	}
 }
@@ -227,12 +228,12 @@ func (m *Model) kept(of, p Message, exempt []string, clauses []string) {
 			continue
 		}
 		if got, there := is[name]; !there || !wjson.Equal(was[name], got) {
-			m.member(false, p, clauses, fmt.Sprintf("metadata.%s as the sender set it: %s", name, clip(was[name])), "%s",
+			m.Member(false, p, clauses, fmt.Sprintf("metadata.%s as the sender set it: %s", name, clip(was[name])), "%s",
 				clip(got))
 			return
 		}
 	}
-	m.member(true, p, clauses, "", "")
+	m.Member(true, p, clauses, "", "")
 }
 
 // ids checks that both ids are present, and unchanged if the sender set them (RT-072).
@@ -241,11 +242,11 @@ func (m *Model) ids(in *input, p Message) {
 		{"trace_id", in.said.Trace, p.Trace}} {
 		switch {
 		case id.got == "":
-			m.member(false, p, []string{"RT-072", "RT-075", "RT-053"}, "a "+id.name+" with the input", "none")
+			m.Member(false, p, []string{"RT-072", "RT-075", "RT-053"}, "a "+id.name+" with the input", "none")
 		case id.given != "" && id.got != id.given:
-			m.member(false, p, []string{"RT-072"}, id.name+" "+id.given+", as it was given", "%q", id.got)
+			m.Member(false, p, []string{"RT-072"}, id.name+" "+id.given+", as it was given", "%q", id.got)
 		default:
-			m.member(true, p, []string{"RT-072", "RT-075", "RT-053"}, "", "")
+			m.Member(true, p, []string{"RT-072", "RT-075", "RT-053"}, "", "")
 		}
 	}
 }
@@ -258,19 +259,19 @@ func (m *Model) started(p Message) {
 	}
 	switch {
 	case t.status == routing:
-		m.fail(p, []string{"RT-077"}, "AGENT_STARTED once the agent has acknowledged", "%s of turn %q before that", p.Name(),
+		m.Fail(p, []string{"RT-077"}, "AGENT_STARTED once the agent has acknowledged", "%s of turn %q before that", p.Name(),
 			t.id)
 	case t.status == failed:
-		m.fail(p, []string{"RT-079"}, "no further message of a turn that has timed out", "%s of turn %q", p.Name(), t.id)
+		m.Fail(p, []string{"RT-079"}, "no further message of a turn that has timed out", "%s of turn %q", p.Name(), t.id)
 	}
 }
 
 // awaitTimeout expects ROUTE_TIMEOUT for a turn that is not acknowledged (RT-078).
 func (m *Model) awaitTimeout(t *turn) {
-	t.timeout = m.owe(&owed{what: "ROUTE_TIMEOUT for a turn that is not acknowledged", cause: t.routed, timed: true,
-		turn: t, of: RouteTimeout,
-		match: kindOf(RouteTimeout, func(p Message) bool { return p.Turn == t.id || p.Turn == "" && m.waiting() == t }),
-		met:   func(p Message) { m.timedOut(t, p) }})
+	t.timeout = m.Owe(&owed{What: "ROUTE_TIMEOUT for a turn that is not acknowledged", Cause: t.routed, Timed: true,
+		About: about{turn: t}, Like: kind(RouteTimeout),
+		Match: kindOf(RouteTimeout, func(p Message) bool { return p.Turn == t.id || p.Turn == "" && m.waiting() == t }),
+		Met:   func(p Message) { m.timedOut(t, p) }})
 }
 
 // waiting returns the only turn that waits for its acknowledgement; nil if there is none or more than one.
@@ -293,16 +294,16 @@ func (m *Model) timedOut(t *turn, p Message) {
 	}
 	switch {
 	case t.implicit:
-		m.fail(p, []string{"RT-169"}, "no ROUTE_TIMEOUT once a chunk was forwarded, which is an implicit start",
+		m.Fail(p, []string{"RT-169"}, "no ROUTE_TIMEOUT once a chunk was forwarded, which is an implicit start",
 			"%s for turn %q", p.Name(), t.id)
 	case t.acked.N > 0 && !m.sure(t): // undecided: the two clocks may differ
 	case t.status == running, t.status == completed, t.status == cancelled:
-		m.fail(p, clauses, "no ROUTE_TIMEOUT for a turn that its agent has acknowledged", "%s for turn %q", p.Name(), t.id)
+		m.Fail(p, clauses, "no ROUTE_TIMEOUT for a turn that its agent has acknowledged", "%s for turn %q", p.Name(), t.id)
 	case m.limits.InputAck > 0 && t.status == routing && p.At-t.in.said.At < m.limits.InputAck*9/10:
-		m.fail(p, []string{"RT-077"}, fmt.Sprintf("INPUT_ACK awaited for %v", m.limits.InputAck), "ROUTE_TIMEOUT after %v",
+		m.Fail(p, []string{"RT-077"}, fmt.Sprintf("INPUT_ACK awaited for %v", m.limits.InputAck), "ROUTE_TIMEOUT after %v",
 			(p.At - t.in.said.At).Round(time.Millisecond))
 	default:
-		m.keep(p, came...)
+		m.Keep(p, came...)
 	}
 	t.status = failed
 	m.ends(t)
@@ -328,7 +329,7 @@ func (m *Model) inputAck(d Message) {
 }
 
 func (m *Model) strayTimeout(p Message) {
-	m.fail(p, []string{"RT-078"}, "one ROUTE_TIMEOUT for each turn that is not acknowledged",
+	m.Fail(p, []string{"RT-078"}, "one ROUTE_TIMEOUT for each turn that is not acknowledged",
 		"%s for turn %q a second time, or for no turn", p.Name(), p.Turn)
 }
 
@@ -337,7 +338,7 @@ func (m *Model) strayInput(p Message) {
 	token := Token(p.Payload)
 	for _, r := range m.said {
 		if r.token != "" && r.token == token {
-			m.fail(p, r.clauses, "no reaction to it: "+r.why, "the input goes to agent %q", p.TargetID)
+			m.Fail(p, r.clauses, "no reaction to it: "+r.why, "the input goes to agent %q", p.TargetID)
 			return
 		}
 	}
@@ -345,21 +346,21 @@ func (m *Model) strayInput(p Message) {
 		switch {
 		case in.token != token:
 		case in.forbid != nil && in.routed == nil:
-			m.fail(p, in.forbid, "the input not routed: "+in.why, "it goes to agent %q", p.TargetID)
+			m.Fail(p, in.forbid, "the input not routed: "+in.why, "it goes to agent %q", p.TargetID)
 			return
 		default:
 			clauses := []string{"RT-075"}
 			if in.twice {
 				clauses = append(clauses, "RT-042")
 			}
-			m.fail(p, clauses, "the input routed once", "it goes to agent %q a second time", p.TargetID)
+			m.Fail(p, clauses, "the input routed once", "it goes to agent %q a second time", p.TargetID)
 			return
 		}
 	}
 	if m.awaitsContext() {
 		return
 	}
-	m.fail(p, []string{"RT-015"}, "an input of this session's user",
+	m.Fail(p, []string{"RT-015"}, "an input of this session's user",
 		"USER_INPUT to agent %q that this session's user did not send: %s", p.TargetID, clip(p.Payload))
 }
 
@@ -373,16 +374,16 @@ func (m *Model) repeated(d Message) {
 			in.twice = true
 		}
 	}
-	m.hold(d, "RT-042")
+	m.Hold(d, "RT-042")
 }
 
 // agentError handles an ERROR of any party: the frontend must be told (RT-011). What happens to its turn is left open
 // (RT-G06).
 func (m *Model) agentError(d Message) {
 	token := Token(d.Payload)
-	m.owe(&owed{what: "the ERROR to the frontend", cause: d, clauses: []string{"RT-011", "RT-040"},
-		optional: d.From != Frontend && d.From != Manager && d.From != Logger && m.presence[d.From] != present,
-		match: func(p Message) bool {
+	m.Owe(&owed{What: "the ERROR to the frontend", Cause: d, Clauses: []string{"RT-011", "RT-040"},
+		Optional: d.From != Frontend && d.From != Manager && d.From != Logger && m.presence[d.From] != present,
+		Match: func(p Message) bool {
 			return p.is(vocab.Error, "", vocab.ToFrontend) &&
 				(token != "" && Token(p.Payload) == token || d.Turn != "" && p.Turn == d.Turn || Token(p.Payload) == "" &&
 					p.Turn == "")

@@ -1,0 +1,301 @@
+// Package obligation is the shared part of the models of the protocols: a Book of what a party owes. A model is a fold
+// over the records of a session, without I/O, clock or goroutine. For each message it enters in its Book
+//
+//   - what the message obliges the party to (Owe), what it permits (Allow), and what it forbids (Hold), each with its
+//     clauses and the words for a report;
+//   - what each message of the party settles (Settle), and by that shows to hold or breaks.
+//
+// An obligation is due by a fence, which proves that everything before it has been handled (Fence), or by a limit that
+// has passed (Expire). Absence is proved by these alone: without one, an obligation stays open, and its clauses are not
+// shown.
+//
+// A finding of a model (Finding.Model) after its first deviation is a consequence of that one: Found marks it as such,
+// and leaves out what it would show to hold. So a model never judges by a state that it cannot know any more.
+//
+// Package sessionruntime/invariants is an example.
+package obligation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/features/verdict"
+)
+
+// Absence is the Expected text of a finding that something was not published. Absence alone says little, so it counts
+// only in a scenario that also shows the opposite.
+const Absence = "absence"
+
+// Message is a message as a model reads it from a record.
+type Message interface {
+	Record() int         // the number of its record
+	Time() time.Duration // since the transcript began
+	Title() string       // what kind of message it is, for texts
+}
+
+// Owed is a message that must or may come. About is what a protocol's Rate compares.
+type Owed[M Message, A any] struct {
+	What    string
+	Cause   M
+	Clauses []string // broken if it does not come; shown kept if it does
+	Shown   []string // also shown kept if it comes
+	About   A
+	Match   func(M) bool
+	Met     func(M) // called when it comes; may be nil
+
+	// Amiss finds the message that came instead, and the clauses that it breaks; nil clauses: nothing. May be nil.
+	Amiss func() (clauses []string, how string)
+	// Late returns the clauses that it breaks when it comes after the fence it was due by; none: the fence was early. A
+	// nil func: unknown.
+	Late func(M) []string
+	Like func(M) bool // matches messages of its kind, which are told as evidence if it is missing; may be nil
+	// Queued reports whether what happened before a record leaves open whether it comes at all, so that it does not
+	// expire; may be nil.
+	Queued func(before int) bool
+
+	Optional bool    // it may come
+	Choice   *Choice // one of several alternatives is enough; nil: only this one
+	Timed    bool    // due at a time, not by a fence
+	Passing  bool    // if optional, it expires at the next fence
+	Waits    bool    // it does not expire after another alternative was taken
+	Done     bool    // it has come, has expired, or was found missing
+}
+
+// Due reports whether it must have come by the time everything before a record has been handled.
+func (o *Owed[M, A]) Due(before int) bool {
+	return !o.Done && !o.Optional && !o.Timed && o.Cause.Record() < before && !o.Choice.taken
+}
+
+// Choice groups alternatives; it is taken once one of them has come.
+type Choice struct{ taken bool }
+
+// Taken makes a choice of which an alternative has come already.
+func Taken(taken bool) *Choice { return &Choice{taken} }
+
+// Book is what one party owes in one session, and the findings so far. It is not safe for concurrent use. Set Model
+// and Rate before the first message.
+type Book[M Message, A any] struct {
+	Findings []verdict.Finding
+	Model    string // the name of the model in its findings
+	// Rate says how well a message matches what is owed; the best match settles. nil: the one that was entered first.
+	Rate  func(o *Owed[M, A], p M) int
+	Loose bool // nothing is owed any more: what is entered is optional
+
+	owed    []*Owed[M, A]
+	held    []hold
+	heard   []Heard[M, A]
+	overdue []overdue[M, A]
+	latest  int // the record of the last message that Delivered was told of
+	handled int // everything before this record has been handled
+}
+
+// hold lists clauses that forbid a reaction to a message. A violation shows as a message that nothing calls for; at the
+// next fence the clauses count as kept.
+type hold struct {
+	cause   int
+	clauses []string
+}
+
+// Heard is a message of the party, and the owed one that it settled; As is nil if nothing called for it.
+type Heard[M Message, A any] struct {
+	Message M
+	As      *Owed[M, A]
+}
+
+// overdue is an owed message that had not come by a fence.
+type overdue[M Message, A any] struct {
+	*Owed[M, A]
+	found        int           // index of the finding that says so
+	asked, fence int           // the records that sent and answered the fence
+	at           time.Duration // when it was answered
+}
+
+// Owe enters a message that must come.
+func (b *Book[M, A]) Owe(o *Owed[M, A]) *Owed[M, A] {
+	o.Optional = o.Optional || b.Loose
+	if o.Choice == nil {
+		o.Choice = &Choice{}
+	}
+	b.owed = append(b.owed, o)
+	return o
+}
+
+// Allow enters a message that may come.
+func (b *Book[M, A]) Allow(cause M, what string, match func(M) bool) *Owed[M, A] {
+	return b.Owe(&Owed[M, A]{What: what, Cause: cause, Match: match, Optional: true})
+}
+
+// Hold records that clauses forbid a reaction to a message.
+func (b *Book[M, A]) Hold(cause M, clauses ...string) {
+	b.held = append(b.held, hold{cause.Record(), clauses})
+}
+
+// Take marks a choice as taken: its other alternatives become optional.
+func (b *Book[M, A]) Take(c *Choice) {
+	c.taken = true
+	for _, o := range b.owed {
+		if o.Choice == c && !o.Done {
+			o.Optional, o.Passing = true, !o.Waits
+		}
+	}
+}
+
+// Delivered notes a message to the party, which may be the cause of what comes after it.
+func (b *Book[M, A]) Delivered(m M) { b.latest = m.Record() }
+
+// Expects reports whether a message would settle something owed or permitted.
+func (b *Book[M, A]) Expects(p M) bool { return b.best(p) >= 0 }
+
+func (b *Book[M, A]) best(p M) int {
+	best, most := -1, 0
+	for i, o := range b.owed {
+		if o.Done || !o.Match(p) {
+			continue
+		}
+		if rate := b.rate(o, p); best < 0 || rate > most {
+			best, most = i, rate
+		}
+	}
+	return best
+}
+
+func (b *Book[M, A]) rate(o *Owed[M, A], p M) int {
+	if b.Rate == nil {
+		return 0
+	}
+	return b.Rate(o, p)
+}
+
+// Settle takes a message of the party, and reports whether something called for it. If it matches several owed
+// messages, the best match is settled.
+func (b *Book[M, A]) Settle(p M) bool {
+	i := b.best(p)
+	if i < 0 {
+		behind := b.behindFence(p)
+		b.heard = append(b.heard, Heard[M, A]{Message: p})
+		return behind
+	}
+	o := b.owed[i]
+	b.heard = append(b.heard, Heard[M, A]{p, o})
+	o.Done = true
+	b.owed = slices.Delete(b.owed, i, i+1)
+	b.Take(o.Choice)
+	b.Keep(p, append(slices.Clone(o.Clauses), o.Shown...)...)
+	if o.Met != nil {
+		o.Met(p)
+	}
+	return true
+}
+
+// Handled returns the record before which everything has been handled.
+func (b *Book[M, A]) Handled() int { return b.handled }
+
+// Fence records that everything before record before has been handled, as the answer in record at, at time now, shows.
+func (b *Book[M, A]) Fence(before, at int, now time.Duration) {
+	b.handled = before
+	b.owed = slices.DeleteFunc(b.owed, func(o *Owed[M, A]) bool { return o.Done })
+	b.held = slices.DeleteFunc(b.held, func(h hold) bool {
+		if h.cause < before {
+			b.Findings = append(b.Findings,
+				verdict.Finding{Clauses: h.clauses, OK: true, Expected: Absence, At: at, Model: b.Model})
+		}
+		return h.cause < before
+	})
+	for _, o := range b.owed {
+		o.Done = o.Done || o.Optional && o.Passing && o.Cause.Record() < before && (o.Queued == nil || !o.Queued(before))
+		if o.Due(before) {
+			o.Done = true
+			b.missing(o, at, now)
+		}
+	}
+}
+
+// missing reports an owed message that has not come by a fence.
+func (b *Book[M, A]) missing(o *Owed[M, A], fence int, now time.Duration) {
+	ways := []*Owed[M, A]{o} // any of them would do: their absence is reported once
+	for _, other := range b.owed {
+		if other != o && !other.Done && other.Choice == o.Choice && other.Cause.Record() == o.Cause.Record() {
+			ways, other.Done = append(ways, other), true
+		}
+	}
+	var like []string
+	for _, h := range b.heard {
+		after := h.Message.Record() > o.Cause.Record()
+		fits := slices.ContainsFunc(ways, func(o *Owed[M, A]) bool { return o.Match(h.Message) })
+		of := slices.ContainsFunc(ways, func(o *Owed[M, A]) bool { return o.Like != nil && o.Like(h.Message) })
+		switch {
+		case fits && after && h.As != nil && h.As.Optional: // it may have been meant for this
+			return
+		case fits || after && of:
+			like = append(like, h.told(o.Cause.Record()))
+		}
+	}
+	clauses, how := o.Clauses, ""
+	if o.Amiss != nil {
+		if broken, is := o.Amiss(); broken != nil {
+			clauses, how = broken, is
+		}
+	}
+	const most = 3
+	switch {
+	case how != "":
+	case len(like) == 0:
+		how = fmt.Sprintf("no such message up to the fence (record %d)", fence)
+	default:
+		how = fmt.Sprintf("not this one, up to the fence (record %d): there is %s", fence,
+			strings.Join(like[max(0, len(like)-most):], "; "))
+	}
+	b.FailAt(o.Cause.Record(), clauses, o.What, "%s", how)
+	b.overdue = append(b.overdue, overdue[M, A]{Owed: o, found: len(b.Findings) - 1, asked: b.handled, fence: fence,
+		at: now})
+}
+
+// behindFence takes a message that comes after the fence it was due by. If nothing was delivered meanwhile, the fence
+// was answered too early, which breaks no clause; otherwise it may have another cause, and the finding says what it
+// looks like.
+func (b *Book[M, A]) behindFence(p M) bool {
+	for i, o := range b.overdue {
+		if !o.Match(p) {
+			continue
+		}
+		b.overdue = slices.Delete(b.overdue, i, i+1)
+		var broken []string
+		if o.Late != nil {
+			broken = o.Late(p)
+		}
+		if b.latest < o.asked || o.Late != nil && len(broken) == 0 {
+			b.Findings[o.found] = verdict.Finding{Clauses: o.Clauses, OK: true, At: p.Record(), Model: b.Model}
+		} else {
+			b.Findings[o.found].Observed = fmt.Sprintf("it came %.1f ms after the fence (record %d), as record %d: does the "+
+				"adapter answer before pending tasks have run?",
+				float64((p.Time()-o.at).Microseconds())/1000, o.fence, p.Record())
+			if o.Late == nil {
+				return true
+			}
+			b.Findings[o.found].Clauses = broken
+		}
+		b.Take(o.Choice)
+		if o.Met != nil {
+			o.Met(p)
+		}
+		return true
+	}
+	return false
+}
+
+// told describes a message and what it settled.
+func (h Heard[M, A]) told(cause int) string {
+	how := "which nothing requires"
+	switch {
+	case h.Message.Record() < cause:
+		how = "which came too early"
+	case h.As != nil:
+		how = fmt.Sprintf("which was treated as %s, because of record %d", h.As.What, h.As.Cause.Record())
+	}
+	return fmt.Sprintf("%s (record %d), %s", h.Message.Title(), h.Message.Record(), how)
+}
+
+// Latest returns the record of the last message that Delivered was told of.
+func (b *Book[M, A]) Latest() int { return b.latest }

@@ -1,0 +1,114 @@
+package obligation
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"parley/features/verdict"
+)
+
+// Keep records that clauses were kept.
+func (b *Book[M, A]) Keep(at M, clauses ...string) {
+	if len(clauses) > 0 {
+		b.Findings = append(b.Findings, verdict.Finding{Clauses: clauses, OK: true, At: at.Record(), Model: b.Model})
+	}
+}
+
+// Fail records that clauses were broken by what the party did or omitted. From then on its view of the session may
+// differ from the model's.
+func (b *Book[M, A]) Fail(at M, clauses []string, expected, observed string, args ...any) {
+	b.FailAt(at.Record(), clauses, expected, observed, args...)
+}
+
+// FailAt is Fail at a record.
+func (b *Book[M, A]) FailAt(record int, clauses []string, expected, observed string, args ...any) {
+	b.Findings = append(b.Findings, verdict.Finding{Clauses: clauses, Expected: expected,
+		Observed: fmt.Sprintf(observed, args...), At: record, Model: b.Model})
+}
+
+// Check records clauses kept or broken.
+func (b *Book[M, A]) Check(ok bool, at M, clauses []string, expected, observed string, args ...any) {
+	if ok {
+		b.Keep(at, clauses...)
+		return
+	}
+	b.Fail(at, clauses, expected, observed, args...)
+}
+
+// Member records clauses kept or broken by the content of a message that was due. Either way the model stays in step.
+func (b *Book[M, A]) Member(ok bool, at M, clauses []string, expected, observed string, args ...any) {
+	f := verdict.Finding{Clauses: clauses, OK: ok, At: at.Record()}
+	if !ok {
+		f.Expected, f.Observed = expected, fmt.Sprintf(observed, args...)
+	}
+	b.Findings = append(b.Findings, f)
+}
+
+// Found returns the findings in the order of their records: all up to the first deviation of the model, and after that
+// only violations, marked as consequences, and findings that do not depend on the model.
+func (b *Book[M, A]) Found() []verdict.Finding {
+	all := slices.Clone(b.Findings)
+	slices.SortStableFunc(all, func(a, b verdict.Finding) int { return a.At - b.At })
+	first := slices.IndexFunc(all, func(f verdict.Finding) bool { return !f.OK && f.Model != "" })
+	if first < 0 {
+		return all
+	}
+	at := all[first].At
+	out := all[:0]
+	for _, f := range all {
+		f.Follows = f.Model != "" && f.At > at
+		if !f.Follows || !f.OK {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// Heard lists the messages of the party so far, oldest first. The slice is the book's own.
+func (b *Book[M, A]) Heard() []Heard[M, A] { return b.heard }
+
+// InPlace returns the last matching message after a record that nothing called for.
+func (b *Book[M, A]) InPlace(after int, fits func(M) bool) (found M, ok bool) {
+	for _, h := range b.heard {
+		if h.Message.Record() > after && h.As == nil && fits(h.Message) {
+			found, ok = h.Message, true
+		}
+	}
+	return found, ok
+}
+
+// Due reports whether a message must have come by the time everything before a record has been handled.
+func (b *Book[M, A]) Due(before int) bool {
+	return slices.ContainsFunc(b.owed, func(o *Owed[M, A]) bool { return o.Due(before) })
+}
+
+// Overdue counts the messages that were due by a fence and have not come since either.
+func (b *Book[M, A]) Overdue() int { return len(b.overdue) }
+
+// Close ends the book: its findings stay, and nothing is due any more.
+func (b *Book[M, A]) Close() { b.owed, b.overdue, b.held = nil, nil, nil }
+
+// Entry is what a party owes at a moment, for people.
+type Entry struct {
+	What    string        `json:"what"`
+	Clauses []string      `json:"clauses"`
+	Record  int           `json:"record"` // the message that obliges it to this
+	Cause   string        `json:"cause"`  // what that message is
+	Since   time.Duration `json:"since"`  // when that message was, since the transcript began
+	Timed   bool          `json:"timed"`  // it comes at a time, and not because of another message
+}
+
+// Owing lists what the party owes now, oldest first: not what it may do, or need not do yet.
+func (b *Book[M, A]) Owing() (out []Entry) {
+	told := map[*Choice]bool{}
+	for _, o := range b.owed {
+		if o.Done || o.Optional || o.Choice.taken || len(o.Clauses) == 0 || told[o.Choice] {
+			continue
+		}
+		told[o.Choice] = true // of several ways, the first
+		out = append(out, Entry{What: o.What, Clauses: o.Clauses, Record: o.Cause.Record(), Cause: o.Cause.Title(),
+			Since: o.Cause.Time(), Timed: o.Timed})
+	}
+	return out
+}
