@@ -117,7 +117,8 @@ func (m *Model) afterOne(turns []*turn, do func(cause Message, open bool)) {
 // request owes the REQUEST_REMOVE_AGENT to SessionManager (RT-110), and what follows from it.
 func (m *Model) request(mv *move, cause Message, clauses []string, optional bool) *owed {
 	return m.Owe(&owed{What: "CONTROL REQUEST_REMOVE_AGENT for " + mv.agent + " to SYSTEM", Cause: cause,
-		Like: kind(RequestRemove), About: about{agent: mv.agent}, Clauses: clauses, Shown: []string{"RT-008", "RT-020", "RT-034", "RT-113"},
+		Like: kind(RequestRemove), About: about{agent: mv.agent}, Clauses: clauses,
+		Shown:    []string{"RT-008", "RT-020", "RT-034", "RT-113"},
 		Optional: optional,
 		Amiss: m.elsewhere(cause, []string{"RT-113"}, func(p Message) bool {
 			return p.is(vocab.Control, vocab.RequestRemoveAgent, "") && p.Target != vocab.ToSystem
@@ -285,7 +286,8 @@ func (m *Model) strayReceipt(d Message, add, done bool) {
 }
 
 func (m *Model) notRemoved(mv *move, d Message) {
-	m.Owe(&owed{What: "ERROR REMOVE_AGENT_FAILED to the frontend", Cause: d, Like: kind(RemoveFailed), About: about{agent: mv.agent},
+	m.Owe(&owed{What: "ERROR REMOVE_AGENT_FAILED to the frontend", Cause: d, Like: kind(RemoveFailed),
+		About:   about{agent: mv.agent},
 		Clauses: []string{"RT-044", "RT-046", "RT-117", "RT-164"},
 		Amiss: func() ([]string, string) {
 			if p, ok := m.InPlace(d.N, func(p Message) bool { return p.Kind() == Removed && ofMove(mv)(p) }); ok {
@@ -350,7 +352,8 @@ func ofMove(mv *move) func(Message) bool {
 func (m *Model) added(mv *move, d Message) {
 	m.presence[mv.agent] = present
 	clauses := []string{"RT-017", "RT-043", "RT-046", "RT-124", "RT-127", "RT-163"}
-	m.Owe(&owed{What: "EVENT AGENT_ADDED to the frontend", Cause: d, Like: kind(Added), About: about{agent: mv.agent}, Clauses: clauses,
+	m.Owe(&owed{What: "EVENT AGENT_ADDED to the frontend", Cause: d, Like: kind(Added),
+		About: about{agent: mv.agent}, Clauses: clauses,
 		Shown: []string{"RT-010"}, Optional: !mv.invited,
 		Amiss: m.toldAmiss(d, vocab.AgentAdded, []string{"RT-127"}, []string{"RT-124", "RT-127"}),
 		Match: kindOf(Added, ofMove(mv))})

@@ -68,8 +68,9 @@ func (m *Model) stop(d Message, clauses []string, open bool, of func(*turn) bool
 		}
 		o := &owed{What: "CONTROL CANCEL to agent " + t.agent + ", which is speaking", Cause: d, Clauses: clauses,
 			Shown: []string{"RT-050", "RT-098"}, Optional: open || !speaks || t.status == unclear,
-			About: about{turn: t}, Like: kind(CancelSent), Match: kindOf(CancelSent, func(p Message) bool { return m.means(p, t) }),
-			Met: func(p Message) { m.stopSent(t, p) }}
+			About: about{turn: t}, Like: kind(CancelSent),
+			Match: kindOf(CancelSent, func(p Message) bool { return m.means(p, t) }),
+			Met:   func(p Message) { m.stopSent(t, p) }}
 		if len(clauses) > 0 && !m.active[t.agent] && m.was(CancelSent) { // another agent has become active meanwhile
 			o.Clauses = append(slices.Clone(clauses), "RT-050")
 		}
@@ -94,12 +95,13 @@ func (m *Model) stop(d Message, clauses []string, open bool, of func(*turn) bool
 // it; no clauses if none was published.
 func (m *Model) otherCancel(d Message, byUser bool) (clauses []string, what string) {
 	for _, h := range m.Heard() {
+		p := h.Message
 		switch {
-		case h.Message.N <= d.N:
-		case byUser && h.Message.Kind() == CancelSent && h.Message.TargetID != "":
-			return []string{"RT-050", "RT-098", "RT-099"}, fmt.Sprintf("%s for turn %q (record %d)", h.Message.Name(), h.Message.Turn, h.Message.N)
-		case h.Message.Subtype == vocab.Cancel && h.Message.Kind() != CancelSent && h.Message.Target != vocab.ToFrontend:
-			return []string{"RT-004", "RT-099"}, fmt.Sprintf("%s (record %d)", h.Message.Name(), h.Message.N)
+		case p.N <= d.N:
+		case byUser && p.Kind() == CancelSent && p.TargetID != "":
+			return []string{"RT-050", "RT-098", "RT-099"}, fmt.Sprintf("%s for turn %q (record %d)", p.Name(), p.Turn, p.N)
+		case p.Subtype == vocab.Cancel && p.Kind() != CancelSent && p.Target != vocab.ToFrontend:
+			return []string{"RT-004", "RT-099"}, fmt.Sprintf("%s (record %d)", p.Name(), p.N)
 		}
 	}
 	return nil, ""
@@ -207,7 +209,8 @@ func (m *Model) cancelAck(d Message) {
 	if d.Event == vocab.Control {
 		clauses = append(clauses, "RT-005", "RT-038")
 	}
-	m.Owe(&owed{What: "EVENT CANCELED to the frontend", Cause: d, About: about{turn: t}, Like: kind(Canceled), Clauses: clauses,
+	m.Owe(&owed{What: "EVENT CANCELED to the frontend", Cause: d, About: about{turn: t},
+		Like: kind(Canceled), Clauses: clauses,
 		Amiss:    m.elsewhere(d, []string{"RT-105"}, func(p Message) bool { return p.is("", vocab.Canceled, "") }),
 		Optional: late || t.mayStop || t.status == unclear || t.status == completed || t.status == failed,
 		Match:    kindOf(Canceled, m.ofTurn(t))})

@@ -159,7 +159,8 @@ func (m *Model) takePlace(h *handover, d Message) {
 		// the confirmation was evidently accepted
 		return []string{"RT-006", "RT-061", "RT-065", "RT-134"}, "no switch, and agent " + h.to + " has the context"
 	}
-	m.Owe(&owed{What: "HANDOVER_CONTEXT, or USER_INPUT, to agent " + h.to, Cause: d, Like: kind(Context), About: about{agent: h.to},
+	m.Owe(&owed{What: "HANDOVER_CONTEXT, or USER_INPUT, to agent " + h.to, Cause: d, Like: kind(Context),
+		About:   about{agent: h.to},
 		Clauses: []string{"RT-061", "RT-135"}, Optional: free,
 		Amiss: m.elsewhere(d, []string{"RT-135"}, func(p Message) bool { return p.Subtype == vocab.HandoverContext }),
 		Match: func(p Message) bool {

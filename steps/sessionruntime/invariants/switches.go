@@ -35,7 +35,8 @@ func (m *Model) announceFor(release *input, cause Message, from string, to []str
 		}
 		m.switched(p, from)
 	}
-	m.Owe(&owed{What: "SWITCH_AGENT to the frontend", Cause: cause, Optional: true, Passing: true, About: about{copy: true, release: release},
+	m.Owe(&owed{What: "SWITCH_AGENT to the frontend", Cause: cause, Optional: true, Passing: true,
+		About:  about{copy: true, release: release},
 		Queued: queued(release), Match: func(p Message) bool {
 			return p.Kind() == Switch && p.Target == vocab.ToFrontend && !copies[p.Target] && names(p)
 		}, Met: judge})
@@ -51,20 +52,22 @@ func (m *Model) announceFor(release *input, cause Message, from string, to []str
 
 // switchAmiss finds a switch that was published, but not in the required way.
 func (m *Model) switchAmiss(cause Message, names func(Message) bool) ([]string, string) {
-	for _, h := range m.Heard() { // an extra one for the frontend is allowed: this may be that one
-		if h.Message.N > cause.N && h.As == nil && h.Message.Kind() == Switch && data(h.Message, SwitchTo) == "" {
+	for _, h := range m.Heard() {
+		p := h.Message
+		// an extra one for the frontend is allowed: this may be that one
+		if p.N > cause.N && h.As == nil && p.Kind() == Switch && data(p, SwitchTo) == "" {
 			return []string{"RT-066"},
-				fmt.Sprintf("only %s (record %d), which does not name the new agent: %s", h.Message.Name(), h.Message.N, clip(h.Message.Payload))
+				fmt.Sprintf("only %s (record %d), which does not name the new agent: %s", p.Name(), p.N, clip(p.Payload))
 		}
-		if h.Message.N <= cause.N || h.Message.Subtype != vocab.SwitchAgent || !names(h.Message) || h.As != nil &&
-			h.Message.Target != vocab.ToFrontend {
+		if p.N <= cause.N || p.Subtype != vocab.SwitchAgent || !names(p) || h.As != nil &&
+			p.Target != vocab.ToFrontend {
 			continue
 		}
 		clauses := []string{"RT-091", "RT-167"}
-		if h.Message.Event != vocab.Control {
+		if p.Event != vocab.Control {
 			clauses = []string{"RT-065", "RT-066"}
 		}
-		return clauses, fmt.Sprintf("only %s (record %d)", h.Message.Name(), h.Message.N)
+		return clauses, fmt.Sprintf("only %s (record %d)", p.Name(), p.N)
 	}
 	return nil, ""
 }
