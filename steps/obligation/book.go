@@ -12,7 +12,7 @@
 // A finding of a model (Finding.Model) after its first deviation is a consequence of that one: Found marks it as such,
 // and leaves out what it would show to hold. So a model never judges by a state that it cannot know any more.
 //
-// Package sessionruntime/invariants is an example.
+// Package sessionruntime/model is an example.
 package obligation
 
 import (

@@ -11,7 +11,7 @@ import (
 
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps/sessionruntime/binding"
-	judge "parley/steps/sessionruntime/invariants"
+	judge "parley/steps/sessionruntime/model"
 	"parley/target"
 	"parley/transport/transcript"
 	wjson "parley/transport/wire/json"

@@ -11,7 +11,7 @@ import (
 	"parley/features/verdict"
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps"
-	judge "parley/steps/sessionruntime/invariants"
+	judge "parley/steps/sessionruntime/model"
 	"parley/target"
 	"parley/transport/driver"
 	"parley/transport/transcript"

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	vocab "parley/protocol/sessionruntime"
-	judge "parley/steps/sessionruntime/invariants"
+	judge "parley/steps/sessionruntime/model"
 )
 
 // A message that is missing or wrong breaks only the clauses that it proves broken: they depend on what was requested

@@ -11,7 +11,7 @@ import (
 
 	"parley/features/verdict"
 	"parley/steps"
-	judge "parley/steps/sessionruntime/invariants"
+	judge "parley/steps/sessionruntime/model"
 )
 
 // TestExplore checks that every drawn scenario has known steps, begins with a session and ends with a judgement, and

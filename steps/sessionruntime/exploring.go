@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"parley/steps"
-	judge "parley/steps/sessionruntime/invariants"
+	judge "parley/steps/sessionruntime/model"
 )
 
 func (s *suite) registerExploring(sc *godog.ScenarioContext) {

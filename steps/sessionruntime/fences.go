@@ -13,7 +13,7 @@ import (
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps"
 	"parley/steps/sessionruntime/binding"
-	judge "parley/steps/sessionruntime/invariants"
+	judge "parley/steps/sessionruntime/model"
 	"parley/target"
 	"parley/transport/driver"
 	"parley/transport/transcript"

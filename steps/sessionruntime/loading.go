@@ -9,7 +9,7 @@ import (
 	"parley/steps"
 	"parley/steps/monitor"
 	"parley/steps/sessionruntime/binding"
-	judge "parley/steps/sessionruntime/invariants"
+	judge "parley/steps/sessionruntime/model"
 	"parley/target"
 	"parley/transport/driver"
 	"parley/transport/transcript"

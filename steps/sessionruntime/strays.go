@@ -2,7 +2,7 @@ package sessionruntime
 
 import (
 	"parley/steps"
-	judge "parley/steps/sessionruntime/invariants"
+	judge "parley/steps/sessionruntime/model"
 	"parley/target"
 	"parley/transport/transcript"
 )

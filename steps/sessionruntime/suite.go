@@ -22,7 +22,7 @@ import (
 	engine "parley/steps/probe"
 	"parley/steps/sessionruntime/binding"
 	"parley/steps/sessionruntime/checkup"
-	judge "parley/steps/sessionruntime/invariants"
+	judge "parley/steps/sessionruntime/model"
 	"parley/steps/sessionruntime/passive"
 	"parley/steps/sessionruntime/probe"
 	"parley/target"

@@ -9,7 +9,7 @@ import (
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps"
 	"parley/steps/sessionruntime/binding"
-	judge "parley/steps/sessionruntime/invariants"
+	judge "parley/steps/sessionruntime/model"
 	"parley/transport/transcript"
 	wjson "parley/transport/wire/json"
 )

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	vocab "parley/protocol/sessionruntime"
-	judge "parley/steps/sessionruntime/invariants"
+	judge "parley/steps/sessionruntime/model"
 )
 
 // TestToldWithoutRaces: where a short limit applies, the steps expect nothing that depends on whether an agent was in

@@ -11,7 +11,7 @@ import (
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps"
 	"parley/steps/sessionruntime/binding"
-	judge "parley/steps/sessionruntime/invariants"
+	judge "parley/steps/sessionruntime/model"
 )
 
 // timeIsOver lets a limit expire by the orchestrator's own clock: it waits until unacknowledged inputs in other

@@ -12,7 +12,7 @@ import (
 	"parley/features/verdict"
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps"
-	judge "parley/steps/sessionruntime/invariants"
+	judge "parley/steps/sessionruntime/model"
 )
 
 func (s *suite) registerTurns(sc *godog.ScenarioContext) {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	vocab "parley/protocol/sessionruntime"
-	judge "parley/steps/sessionruntime/invariants"
+	judge "parley/steps/sessionruntime/model"
 )
 
 // acked handles an agent's INPUT_ACK.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	vocab "parley/protocol/sessionruntime"
-	judge "parley/steps/sessionruntime/invariants"
+	judge "parley/steps/sessionruntime/model"
 	wjson "parley/transport/wire/json"
 )
 

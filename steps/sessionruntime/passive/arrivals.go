@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	vocab "parley/protocol/sessionruntime"
-	judge "parley/steps/sessionruntime/invariants"
+	judge "parley/steps/sessionruntime/model"
 )
 
 // arrival is an agent that the orchestrator has announced as added, since when nothing shows that it has left.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	judge "parley/steps/sessionruntime/invariants"
+	judge "parley/steps/sessionruntime/model"
 )
 
 // Bounds on the texts by which output is recognised in the context of a handover.

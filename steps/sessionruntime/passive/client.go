@@ -7,7 +7,7 @@ import (
 	"parley/features/verdict"
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps/monitor"
-	judge "parley/steps/sessionruntime/invariants"
+	judge "parley/steps/sessionruntime/model"
 	"parley/transport/transcript"
 )
 

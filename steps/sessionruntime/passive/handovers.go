@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	vocab "parley/protocol/sessionruntime"
-	judge "parley/steps/sessionruntime/invariants"
+	judge "parley/steps/sessionruntime/model"
 )
 
 // transfer is a handover that an agent requested.

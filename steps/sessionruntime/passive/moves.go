@@ -5,7 +5,7 @@ import (
 	"time"
 
 	vocab "parley/protocol/sessionruntime"
-	judge "parley/steps/sessionruntime/invariants"
+	judge "parley/steps/sessionruntime/model"
 	wjson "parley/transport/wire/json"
 )
 

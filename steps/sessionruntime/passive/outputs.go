@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	vocab "parley/protocol/sessionruntime"
-	judge "parley/steps/sessionruntime/invariants"
+	judge "parley/steps/sessionruntime/model"
 	wjson "parley/transport/wire/json"
 )
 

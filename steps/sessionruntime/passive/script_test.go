@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	judge "parley/steps/sessionruntime/invariants"
+	judge "parley/steps/sessionruntime/model"
 	"parley/transport/transcript"
 	wjson "parley/transport/wire/json"
 )

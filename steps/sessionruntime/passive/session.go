@@ -6,7 +6,7 @@ import (
 	"time"
 
 	vocab "parley/protocol/sessionruntime"
-	judge "parley/steps/sessionruntime/invariants"
+	judge "parley/steps/sessionruntime/model"
 )
 
 // session is the state of a session.

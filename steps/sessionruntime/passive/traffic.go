@@ -16,7 +16,7 @@ import (
 	"parley/internal/cut"
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps/monitor"
-	judge "parley/steps/sessionruntime/invariants"
+	judge "parley/steps/sessionruntime/model"
 	"parley/transport/transcript"
 	wjson "parley/transport/wire/json"
 )

@@ -1,9 +1,9 @@
-// Package invariants judges what an orchestrator publishes on its message bus. Model implements the life cycles of
+// Package model judges what an orchestrator publishes on its message bus. Model implements the life cycles of
 // turns and transactions as the source describes them; every transcript is compared with it. Records are read as the
 // binding decodes them: Data uses the names of the constants below, whatever the wire calls them.
 //
 // Source: session-runtime.zh.md, sections 2 and 4. Where it leaves something open, any choice is accepted here.
-package invariants
+package model
 
 import (
 	"maps"
