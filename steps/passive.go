@@ -7,6 +7,7 @@ import (
 
 	"parley/features/verdict"
 	"parley/steps/monitor"
+	"parley/steps/obligation"
 	"parley/target"
 	"parley/transport/transcript"
 )
@@ -40,6 +41,13 @@ type Clients interface {
 	// Client returns the client's name, and its monitors. These see records as seen at the client's end, decoded by Bind:
 	// Sent is what the client has sent.
 	Client() (name string, monitors []monitor.Monitor)
+}
+
+// Modelled is an optional interface of protocols that have a model of what the parties owe each other: it is one judge
+// of a run, of a live session and of traffic between others.
+type Modelled interface {
+	// Model returns a new model of what a target of a role owes, for an observer. Its records are decoded as by Bind.
+	Model(role string, o obligation.Observer) obligation.Model
 }
 
 // Passive is implemented by protocols with additional monitors that runs do not use: they judge traffic between two

@@ -91,6 +91,7 @@ func (b *Book[M, A]) Close() { b.owed, b.overdue, b.held = nil, nil, nil }
 
 // Entry is what a party owes at a moment, for people.
 type Entry struct {
+	Session string        `json:"session,omitzero"` // "" if there is but one
 	What    string        `json:"what"`
 	Clauses []string      `json:"clauses"`
 	Record  int           `json:"record"` // the message that obliges it to this
@@ -99,8 +100,12 @@ type Entry struct {
 	Timed   bool          `json:"timed"`  // it comes at a time, and not because of another message
 }
 
-// Owing lists what the party owes now, oldest first: not what it may do, or need not do yet.
+// Owing lists what the party owes now, oldest first: not what it may do. After a deviation that is unknown, and it lists
+// nothing.
 func (b *Book[M, A]) Owing() (out []Entry) {
+	if slices.ContainsFunc(b.Findings, func(f verdict.Finding) bool { return !f.OK && f.Model != "" }) {
+		return nil
+	}
 	told := map[*Choice]bool{}
 	for _, o := range b.owed {
 		if o.Done || o.Optional || o.Choice.taken || len(o.Clauses) == 0 || told[o.Choice] {

@@ -102,6 +102,9 @@ func (Protocol) NotRunnable(*steps.Env, []string) string { return "" }
 // Monitors implements steps.Protocol.
 func (Protocol) Monitors() []monitor.Monitor { return judge.All() }
 
+// Model implements steps.Modelled.
+func (Protocol) Model(_ string, o obligation.Observer) obligation.Model { return judge.NewBus(o) }
+
 // Passive implements steps.Passive.
 func (Protocol) Passive() []monitor.Monitor { return passive.Monitors() }
 

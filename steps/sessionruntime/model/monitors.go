@@ -33,46 +33,74 @@ func session(r transcript.Record) string {
 
 // Judge compares a transcript with a model of each session that the harness set up. Whatever a model finds after its
 // first deviation counts as a consequence.
-func Judge(t []transcript.Record) []verdict.Finding {
-	j := judgementOf(t)
-	var out []verdict.Finding
-	for _, m := range j.all {
-		out = append(out, m.Found()...)
-	}
-	return out
-}
+func Judge(t []transcript.Record) []verdict.Finding { return busOf(t).Findings() }
 
-func judgementOf(t []transcript.Record) *judgement {
-	j := &judgement{models: map[string]*Model{}, coming: map[string]*Model{}}
+func busOf(t []transcript.Record) *Bus {
+	b := NewBus(obligation.Ours)
 	for _, r := range t {
-		j.take(r)
+		b.Take(r)
 	}
-	return j
+	return b
 }
 
 // Overdue counts the messages that were due by a fence and have not come since either.
-func Overdue(t []transcript.Record) (n int) {
-	for _, m := range judgementOf(t).all {
+func Overdue(t []transcript.Record) int { return busOf(t).Overdue() }
+
+// Due reports whether a message is still due by the fence that was sent in record before.
+func Due(t []transcript.Record, before int) bool { return busOf(t).Due(before) }
+
+// Bus folds the records of a bus: it has a Model of each session. It implements obligation.Model.
+type Bus struct {
+	observer obligation.Observer
+	models   map[string]*Model // current sessions
+	coming   map[string]*Model // sessions that are being set up again
+	all      []*Model          // including sessions since set up again
+	fences   map[string]int    // id → record that sent the fence
+}
+
+// NewBus returns a Bus without sessions.
+func NewBus(o obligation.Observer) *Bus {
+	return &Bus{observer: o, models: map[string]*Model{}, coming: map[string]*Model{}}
+}
+
+// Overdue counts the messages that were due by a fence and have not come since either.
+func (j *Bus) Overdue() (n int) {
+	for _, m := range j.all {
 		n += m.book.Overdue()
 	}
 	return n
 }
 
 // Due reports whether a message is still due by the fence that was sent in record before.
-func Due(t []transcript.Record, before int) bool {
-	return slices.ContainsFunc(judgementOf(t).all, func(m *Model) bool {
-		return m.book.Due(before)
-	})
+func (j *Bus) Due(before int) bool {
+	return slices.ContainsFunc(j.all, func(m *Model) bool { return m.book.Due(before) })
 }
 
-type judgement struct {
-	models map[string]*Model // current sessions
-	coming map[string]*Model // sessions that are being set up again
-	all    []*Model          // including sessions since set up again
-	fences map[string]int    // id → record that sent the fence
+// Findings implements obligation.Model: those of one session after those of another.
+func (j *Bus) Findings() (out []verdict.Finding) {
+	for _, m := range j.all {
+		out = append(out, m.Found()...)
+	}
+	return out
 }
 
-func (j *judgement) take(r transcript.Record) {
+// Owing implements obligation.Model.
+func (j *Bus) Owing() (out []obligation.Entry) {
+	for _, m := range j.all {
+		for _, e := range m.Owing() {
+			e.Session = m.id
+			out = append(out, e)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b obligation.Entry) int { return a.Record - b.Record })
+	return out
+}
+
+// End implements obligation.Model.
+func (j *Bus) End() {}
+
+// Take implements obligation.Model.
+func (j *Bus) Take(r transcript.Record) {
 	if r.Dir == transcript.Noted {
 		j.noted(r)
 		return
@@ -100,7 +128,7 @@ func (j *judgement) take(r transcript.Record) {
 }
 
 // noted takes a remark of the harness.
-func (j *judgement) noted(r transcript.Record) {
+func (j *Bus) noted(r transcript.Record) {
 	if n, ok := strings.CutPrefix(r.Label, Quiet); ok {
 		before, _ := strconv.Atoi(n)
 		j.fenced(before+1, r.N, r.At)
@@ -111,7 +139,7 @@ func (j *judgement) noted(r transcript.Record) {
 }
 
 // frame takes a frame of the harness's binding, and reports whether r is one.
-func (j *judgement) frame(r transcript.Record) bool {
+func (j *Bus) frame(r transcript.Record) bool {
 	data, _ := r.Event.Data.(map[string]any)
 	id, _ := data[ID].(string)
 	switch r.Event.Type {
@@ -141,21 +169,21 @@ func (j *judgement) frame(r transcript.Record) bool {
 }
 
 // forget ends all models: their findings stay, and nothing is due any more.
-func (j *judgement) forget() {
+func (j *Bus) forget() {
 	j.models, j.coming, j.fences = map[string]*Model{}, map[string]*Model{}, nil
 	for _, m := range j.all {
 		m.Close()
 	}
 }
 
-func (j *judgement) fenced(before, at int, now time.Duration) {
+func (j *Bus) fenced(before, at int, now time.Duration) {
 	for _, m := range j.models {
 		m.Fenced(before, at, now)
 	}
 }
 
 // setUp creates the model of a session, or a new one if the session exists.
-func (j *judgement) setUp(data map[string]any, r transcript.Record) {
+func (j *Bus) setUp(data map[string]any, r transcript.Record) {
 	id, _ := data[Session].(string)
 	active, _ := data["active_agent_id"].(string)
 	var agents []string
