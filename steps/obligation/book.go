@@ -12,7 +12,7 @@
 // A finding of a model (Finding.Model) after its first deviation is a consequence of that one: Found marks it as such,
 // and leaves out what it would show to hold. So a model never judges by a state that it cannot know any more.
 //
-// Package sessionruntime/model is an example.
+// The packages called model below those of the protocols are examples.
 package obligation
 
 import (
@@ -58,6 +58,8 @@ type Owed[M Message, A any] struct {
 	Optional bool    // it may come
 	Choice   *Choice // one of several alternatives is enough; nil: only this one
 	Timed    bool    // due at a time, not by a fence
+	Unfenced bool    // due by a limit, because it may take long: a fence proves nothing of it
+	InTurn   bool    // such messages come in the order of their causes: a late one is not that of a later cause
 	Passing  bool    // if optional, it expires at the next fence
 	Waits    bool    // it does not expire after another alternative was taken
 	Done     bool    // it has come, has expired, or was found missing
@@ -65,7 +67,7 @@ type Owed[M Message, A any] struct {
 
 // Due reports whether it must have come by the time everything before a record has been handled.
 func (o *Owed[M, A]) Due(before int) bool {
-	return !o.Done && !o.Optional && !o.Timed && o.Cause.Record() < before && !o.Choice.taken
+	return !o.Done && !o.Optional && !o.Timed && !o.Unfenced && o.Cause.Record() < before && !o.Choice.taken
 }
 
 // Choice groups alternatives; it is taken once one of them has come.
@@ -171,6 +173,10 @@ func (b *Book[M, A]) rate(o *Owed[M, A], p M) int {
 // Settle takes a message of the party, and reports whether something called for it. If it matches several owed
 // messages, the best match is settled.
 func (b *Book[M, A]) Settle(p M) bool {
+	if slices.ContainsFunc(b.overdue, func(o overdue[M, A]) bool { return o.InTurn && o.Match(p) }) {
+		b.heard = append(b.heard, Heard[M, A]{Message: p})
+		return b.behindFence(p)
+	}
 	i := b.best(p)
 	if i < 0 {
 		behind := b.behindFence(p)
@@ -266,7 +272,8 @@ func (b *Book[M, A]) behindFence(p M) bool {
 			broken = o.Late(p)
 		}
 		if b.latest < o.asked || o.Late != nil && len(broken) == 0 {
-			b.Findings[o.found] = verdict.Finding{Clauses: o.Clauses, OK: true, At: p.Record(), Model: b.Model}
+			b.Findings[o.found] = verdict.Finding{Clauses: append(slices.Clone(o.Clauses), o.Shown...), OK: true,
+				At: p.Record(), Model: b.Model}
 		} else {
 			b.Findings[o.found].Observed = fmt.Sprintf("it came %.1f ms after the fence (record %d), as record %d: does the "+
 				"adapter answer before pending tasks have run?",

@@ -100,8 +100,8 @@ type Entry struct {
 	Timed   bool          `json:"timed"`  // it comes at a time, and not because of another message
 }
 
-// Owing lists what the party owes now, oldest first: not what it may do. After a deviation that is unknown, and it lists
-// nothing.
+// Owing lists what the party owes now, oldest first: not what it may do. After a deviation of the model that is
+// unknown, and it lists nothing.
 func (b *Book[M, A]) Owing() (out []Entry) {
 	if slices.ContainsFunc(b.Findings, func(f verdict.Finding) bool { return !f.OK && f.Model != "" }) {
 		return nil
