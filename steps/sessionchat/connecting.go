@@ -10,7 +10,7 @@ import (
 
 	"parley/features/verdict"
 	"parley/steps"
-	"parley/steps/sessionchat/invariants"
+	"parley/steps/sessionchat/model"
 	"parley/target"
 	"parley/transport/driver"
 )
@@ -132,7 +132,7 @@ func (s *suite) disconnectAll() {
 
 // resumes records that sessions may have left the target's memory, and may be resumed from now on.
 func (s *suite) resumes(format string, args ...any) {
-	s.T.Remark("", "%s: %s", invariants.Resumes, fmt.Sprintf(format, args...))
+	s.T.Remark("", "%s: %s", model.Resumes, fmt.Sprintf(format, args...))
 }
 
 // Courses implements steps.Severer. The source promises that a session outlives its connection and the process (SC-059,

@@ -12,7 +12,7 @@ import (
 	"parley/internal/llm"
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
-	judge "parley/steps/sessionchat/invariants"
+	"parley/steps/sessionchat/model"
 )
 
 func (s *suite) registerSessions(sc *godog.ScenarioContext) {
@@ -64,11 +64,8 @@ func (s *suite) unnamed(clauses []string, what verdict.Finding) error {
 	if err := s.Judge(own); err != nil {
 		return err
 	}
-	return s.ExplainedBy(idStays, own, rest)
+	return s.ExplainedBy(model.Sessions, own, rest)
 }
-
-// idStays is the monitor of session_ids.
-const idStays = "session-id-stays"
 
 // isNew judges that a chat has created a session: it has its own id, and the model got nothing from before.
 func (s *suite) isNew(ctx context.Context, name string) error {
@@ -141,7 +138,7 @@ func (s *suite) isSame(ctx context.Context, name string) error {
 	if err := s.led(ss, t.client); err != nil && first != now {
 		return err
 	}
-	life := judge.Lives(s.T.All())
+	life := model.Lives(s.T.All())
 	same := life(ss.agentID, ss.turns[0].mark) == life(ss.agentID, t.end.N)
 	check := verdict.Finding{Clauses: append(clauses, "SC-042"), OK: first == now, At: t.end.N,
 		Expected: fmt.Sprintf("session_id %q, as before", first), Observed: fmt.Sprintf("session_id %q", now)}
@@ -153,7 +150,7 @@ func (s *suite) isSame(ctx context.Context, name string) error {
 	case check.OK:
 	case now == "" && same: // an id that is known becomes unknown again
 		fault.Clauses, fault.Observed = []string{"SC-056"}, "no session_id in a later turn"
-		return s.ExplainedBy(idStays, fault, check)
+		return s.ExplainedBy(model.Sessions, fault, check)
 	case s.renamed(ss.turns[0]) || s.renamed(t): // it means nothing
 		fault.Clauses, fault.Expected = []string{"SC-042"}, "one session_id in the messages of a turn"
 		own := check
@@ -162,7 +159,7 @@ func (s *suite) isSame(ctx context.Context, name string) error {
 			return err
 		}
 		check.Clauses = slices.DeleteFunc(slices.Clone(check.Clauses), func(id string) bool { return id == "SC-042" })
-		return s.ExplainedBy(idStays, fault, check)
+		return s.ExplainedBy(model.Sessions, fault, check)
 	}
 	return s.Judge(check)
 }

@@ -10,7 +10,7 @@ import (
 	"parley/internal/llm"
 	"parley/steps"
 	"parley/steps/sessionchat/binding"
-	judge "parley/steps/sessionchat/invariants"
+	"parley/steps/sessionchat/model"
 )
 
 func TestMentions(t *testing.T) {
@@ -128,7 +128,7 @@ func TestIdleIsTold(t *testing.T) {
 				func(env *steps.Env) { binding.Of(env.Profile).Idle.Duration = r.idle }).Records
 			last := len(records) - 1
 			records[last].At += time.Minute
-			if got := judge.Lives(records)("red-n", records[last].N); got != r.lives {
+			if got := model.Lives(records)("red-n", records[last].N); got != r.lives {
 				t.Errorf("it has had %d lives before, want %d:\n%+v", got, r.lives, records)
 			}
 		})

@@ -16,11 +16,11 @@ import (
 	"parley/steps"
 	"parley/steps/doctor"
 	"parley/steps/monitor"
+	"parley/steps/obligation"
 	engine "parley/steps/probe"
 	"parley/steps/sessionchat/binding"
 	"parley/steps/sessionchat/checkup"
-	judge "parley/steps/sessionchat/invariants"
-	"parley/steps/sessionchat/passive"
+	"parley/steps/sessionchat/model"
 	"parley/steps/sessionchat/probe"
 	"parley/target"
 	"parley/transport/driver"
@@ -80,13 +80,16 @@ func (Protocol) NotRunnable(env *steps.Env, tags []string) string {
 const noModel = "the target does not use the model stub (give model.env or model.hook in the profile)"
 
 // Monitors implements steps.Protocol.
-func (Protocol) Monitors() []monitor.Monitor { return judge.All() }
+func (Protocol) Monitors() []monitor.Monitor { return model.All() }
+
+// Model implements steps.Modelled.
+func (Protocol) Model(_ string, o obligation.Observer) obligation.Model { return model.New(o) }
 
 // Passive returns the monitors for foreign traffic.
-func (Protocol) Passive() []monitor.Monitor { return passive.Monitors() }
+func (Protocol) Passive() []monitor.Monitor { return model.Foreign() }
 
 // Client implements steps.Clients.
-func (Protocol) Client() (string, []monitor.Monitor) { return "frontend", passive.ClientMonitors() }
+func (Protocol) Client() (string, []monitor.Monitor) { return "frontend", model.Client() }
 
 // Subprotocols implements steps.Protocol.
 func (Protocol) Subprotocols(p *target.Profile) []string { return binding.Of(p).WS.Subprotocols }
@@ -119,7 +122,7 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 			s.findsStrays()
 			w.Severed = s.severed
 			if idle := binding.Of(w.Env.Profile).Idle.Duration; idle > 0 {
-				w.T.Remark("", "%s%v", judge.Idle, idle)
+				w.T.Remark("", "%s%v", model.Idle, idle)
 			}
 		}
 		return ctx, nil
@@ -208,6 +211,7 @@ func (Protocol) Renamed() [][2]string {
 }
 
 var (
+	_ steps.Modelled     = Protocol{}
 	_ steps.Recognisable = Protocol{}
 	_ steps.Prober       = Protocol{}
 )

@@ -1,6 +1,7 @@
-package invariants
+package model
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +19,7 @@ import (
 //	A < stream red s-1: stream x-1 1/2
 //	A < error {"message":{}}
 //	A < - {"agent_id":"red"}
-//	A closed
+//	A closed 1008
 //	- a remark
 //	+ 45s
 //
@@ -47,6 +48,9 @@ func script(t testing.TB, lines string) []transcript.Record {
 			r.Kind = transcript.Open
 		case "closed":
 			r.Kind = transcript.Closed
+			if len(words) > 2 {
+				r.Status, _ = strconv.Atoi(words[2])
+			}
 		case "junk":
 			r.Kind, r.Type, r.Bytes = transcript.Frame, "text", []byte("junk")
 		case "<", ">":

@@ -1,0 +1,331 @@
+package model
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/features/verdict"
+	vocab "parley/protocol/sessionchat"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
+)
+
+// prompt is the longest pause before a chat after which no server can have unloaded the session: "long inactivity" is
+// longer.
+const prompt = 100 * time.Millisecond
+
+// ids is what is known of session_ids.
+type ids struct {
+	memory  memory
+	known   map[life]*known
+	owner   map[key]string             // session_id → the agent_id that had it first; of foreign clients on a connection
+	agents  map[string]map[string]bool // session_id → the agent_ids with it in messages of sessions
+	sentAs  map[key]bool               // agent_ids that a connection has sent
+	told    map[string]bool            // session_ids that the server has sent
+	clients holders
+}
+
+// life is a session while it stays in the server's memory, or that of a connection of foreign clients.
+type life struct {
+	key
+	n int
+}
+
+// known is a session_id.
+type known struct {
+	id    string
+	at    time.Duration // of the latest message of the session, sent or received
+	fresh bool          // it may have been unloaded since the latest message of the server
+}
+
+func newIDs() ids {
+	return ids{memory: memory{known: map[string]*activity{}, rests: map[string][]int{}}, known: map[life]*known{},
+		owner: map[key]string{}, agents: map[string]map[string]bool{}, sentAs: map[key]bool{}, told: map[string]bool{},
+		clients: newHolders()}
+}
+
+// forget drops the sessions of foreign clients: a restarted server may generate the same ids again.
+func (s *ids) forget(conn string, ours bool) {
+	s.clients.forget(conn)
+	if !ours {
+		clear(s.known)
+		clear(s.owner)
+	}
+}
+
+// sent notes a message of a client.
+func (s *ids) sent(m *Model, l *line, msg message) {
+	if msg.agent == "" {
+		return
+	}
+	if !s.told[msg.agent] && (m.ours() || l.opened) { // else the client may have adopted it
+		s.sentAs[key{msg.r.Conn, msg.agent}] = true
+	}
+	if was := s.known[s.life(m, msg)]; was != nil && !m.ours() {
+		was.fresh = was.fresh || msg.r.At-was.at > prompt
+		was.at = msg.r.At
+	}
+}
+
+func (s *ids) life(m *Model, msg message) life {
+	if m.ours() {
+		return life{key{of: msg.agent}, s.memory.life(msg.agent, msg.r.N)}
+	}
+	return life{key: key{msg.r.Conn, msg.agent}}
+}
+
+// received judges the session_id of a message: the backend has assigned it to one agent_id, and it does not change.
+func (s *ids) received(m *Model, l *line, t *talk, msg message) {
+	if msg.id != "" {
+		if s.sentAs[key{msg.r.Conn, msg.id}] {
+			m.fail(msg, fmt.Sprintf("a session_id that the backend has assigned, and not the agent_id %q that the client has "+
+				"sent", msg.id), "SC-042")
+		} else {
+			s.told[msg.id] = true
+		}
+	}
+	if m.ours() {
+		s.ofAnother(m, msg)
+		if _, named := msg.data[vocab.AgentID].(string); !named || !m.ofSession(msg) {
+			return
+		}
+	} else {
+		s.clients.received(m, l, t, msg)
+		if t == nil || !ofTurn[msg.kind] {
+			return
+		}
+	}
+	if msg.id != "" {
+		if s.agents[msg.id] == nil {
+			s.agents[msg.id] = map[string]bool{}
+		}
+		s.agents[msg.id][msg.agent] = true
+		if m.ours() || msg.id != msg.agent { // a client may use a session_id as an agent_id
+			s.owned(m, msg)
+		}
+	}
+	at := s.life(m, msg)
+	was := s.known[at]
+	if was == nil {
+		if msg.id != "" {
+			s.known[at] = &known{id: msg.id, at: msg.r.At} // the first one proves nothing
+		}
+		return
+	}
+	was.stays(m, t, msg)
+	if was.at = msg.r.At; msg.id != "" {
+		was.id, was.fresh = msg.id, false
+	}
+}
+
+// stays judges a session_id against the previous one: it does not change while the session stays in memory (SC-042),
+// and does not become unknown again (SC-056).
+func (was *known) stays(m *Model, t *talk, msg message) {
+	clauses := []string{"SC-042"}
+	if t != nil && t.last.record.r.N > 0 {
+		clauses = append(clauses, "SC-006", "SC-050")
+		if t.seenOther {
+			clauses = append(clauses, "SC-028")
+		}
+	}
+	f := verdict.Finding{Clauses: clauses, OK: msg.id == was.id, At: msg.r.N}
+	switch {
+	case f.OK:
+	case was.fresh: // it may have been resumed
+		return
+	case msg.id == "":
+		m.findings = append(m.findings, verdict.Finding{Clauses: []string{"SC-056"}, At: msg.r.N,
+			Expected: fmt.Sprintf("session_id %q, which is known", was.id),
+			Observed: fmt.Sprintf("session_id is %s in %s", wjson.Compact(msg.data[vocab.SessionID]), msg.told())})
+		return
+	default:
+		f.Expected = fmt.Sprintf("session_id %q for agent_id %q, as before", was.id, msg.agent)
+		f.Observed = fmt.Sprintf("session_id %q in %s", msg.id, msg.told())
+	}
+	m.findings = append(m.findings, f)
+	m.keep(msg, "SC-056")
+}
+
+// owned judges that every agent_id has its own session (SC-027), which is new (SC-009).
+func (s *ids) owned(m *Model, msg message) {
+	conn := msg.r.Conn
+	if m.ours() {
+		conn = ""
+	}
+	k := key{conn, msg.id}
+	was, taken := s.owner[k]
+	if !taken {
+		s.owner[k] = msg.agent
+	}
+	if taken && was != msg.agent {
+		m.findings = append(m.findings, verdict.Finding{Clauses: []string{"SC-009", "SC-027"}, At: msg.r.N,
+			Expected: fmt.Sprintf("a session_id for agent_id %q that no other agent_id has", msg.agent),
+			Observed: fmt.Sprintf("session_id %q, which agent_id %q has, in %s", msg.id, was, msg.told())})
+		return
+	}
+	for other, by := range s.owner {
+		if other.conn == conn && by != msg.agent { // a single session can't be compared
+			m.keep(msg, "SC-009", "SC-027")
+			return
+		}
+	}
+}
+
+// ofAnother finds errors and other messages outside of turns that name an agent_id of the client with the session_id of
+// another one. Those of turns are judged by owned.
+func (s *ids) ofAnother(m *Model, msg message) {
+	if ofTurn[msg.kind] || msg.kind == "" || msg.agent == "" {
+		return
+	}
+	if having := s.agents[msg.id]; len(having) > 0 && !having[msg.agent] {
+		m.findings = append(m.findings, verdict.Finding{Clauses: []string{"SC-042"}, At: msg.r.N,
+			Expected: fmt.Sprintf("no session_id of another agent_id beside agent_id %q", msg.agent),
+			Observed: fmt.Sprintf("session_id %q, which agent_id %q has, in %s", msg.id,
+				slices.Sorted(maps.Keys(having))[0], msg.told())})
+	}
+}
+
+// holder is the latest message of a session that has a session_id.
+type holder struct {
+	n     int // its record
+	agent string
+}
+
+// holders are the sessions of the open connections of foreign clients by their session_id.
+type holders struct {
+	byID    map[string]map[string]holder // session_id → connection
+	ids     map[string][]string          // connection → session_ids
+	heard   map[string]int               // connection → the latest record received
+	waiting map[string]func()            // by the connection that has not shown yet that it is still there
+}
+
+func newHolders() holders {
+	return holders{byID: map[string]map[string]holder{}, ids: map[string][]string{}, heard: map[string]int{},
+		waiting: map[string]func(){}}
+}
+
+// received judges that the sessions of different connections have different session_ids. A server may number its
+// sessions, and begin anew when it restarts; so the connection that had the id first must show that it has outlived the
+// beginning of the other one.
+func (a holders) received(m *Model, l *line, t *talk, msg message) {
+	conn := msg.r.Conn
+	a.heard[conn] = msg.r.N
+	if judge := a.waiting[conn]; judge != nil {
+		judge()
+		delete(a.waiting, conn)
+	}
+	if msg.id == "" || msg.id == msg.agent || !l.opened || t == nil {
+		return
+	}
+	for other, h := range a.byID[msg.id] {
+		if other == conn || h.agent == msg.agent || h.agent == msg.id || len(m.shared[h.agent]) > 1 {
+			continue
+		}
+		judge := func() {
+			m.fail(msg, fmt.Sprintf("a session_id that is not that of agent_id %q of connection %s, record %d", h.agent, other,
+				h.n), "SC-009", "SC-027")
+		}
+		if a.heard[other] > l.began {
+			judge()
+		} else if a.waiting[other] == nil {
+			a.waiting[other] = judge
+		}
+	}
+	if a.byID[msg.id] == nil {
+		a.byID[msg.id] = map[string]holder{}
+	}
+	if _, known := a.byID[msg.id][conn]; !known {
+		a.ids[conn] = append(a.ids[conn], msg.id)
+	}
+	a.byID[msg.id][conn] = holder{msg.r.N, msg.agent}
+}
+
+func (a holders) forget(conn string) {
+	for _, id := range a.ids[conn] {
+		if delete(a.byID[id], conn); len(a.byID[id]) == 0 {
+			delete(a.byID, id)
+		}
+	}
+	delete(a.ids, conn)
+	delete(a.heard, conn)
+	delete(a.waiting, conn)
+}
+
+// Resumes begins a scenario's remark that sessions may have left the target's memory through a restart or idling.
+// SC-042 does not cover their session_id after that (see SC-016a).
+const Resumes = "sessions may be resumed"
+
+// Idle begins a scenario's remark on how long the target keeps idle sessions.
+const Idle = "the target keeps idle sessions for "
+
+// Lives returns a function that counts how often, up to a record, the session of an agent_id may have left the
+// target's memory: by a restart or a rest that the scenario remarks on, by the end of a connection (SC-054, SC-059),
+// or by idling for as long as the target keeps idle sessions (SC-053). The target may count from the last chat or from
+// the last message, and looks for the session between a chat and its first answer.
+func Lives(t []transcript.Record) func(agent string, n int) int {
+	m := newIDs().memory
+	for _, r := range t {
+		m.take(r)
+	}
+	return m.life
+}
+
+// memory says when sessions may have left the target's memory.
+type memory struct {
+	idle  time.Duration
+	ends  []int            // records, for all sessions
+	rests map[string][]int // records, by agent_id
+	known map[string]*activity
+}
+
+func (m *memory) take(r transcript.Record) {
+	switch {
+	case r.Kind == transcript.Remark && strings.HasPrefix(r.Label, Idle):
+		m.idle, _ = time.ParseDuration(strings.TrimPrefix(r.Label, Idle))
+	case r.Kind == transcript.Remark && strings.HasPrefix(r.Label, Resumes), r.Kind == transcript.Closed:
+		m.ends = append(m.ends, r.N)
+	case r.Event != nil:
+		msg := read(r)
+		_, named := msg.data[vocab.AgentID].(string)
+		if !named || msg.sent() && msg.text(vocab.Content) == "" || msg.received() && !ofTurn[msg.kind] {
+			return // a message that starts no turn is not activity of a session
+		}
+		a := m.known[msg.agent]
+		if a == nil {
+			a = &activity{last: r.At, chat: r.At, before: r.At}
+			m.known[msg.agent] = a
+		}
+		if since := a.note(r); m.idle > 0 && since >= m.idle*3/4 {
+			m.rests[msg.agent] = append(m.rests[msg.agent], r.N)
+		}
+	}
+}
+
+func (m *memory) life(agent string, n int) int {
+	i, _ := slices.BinarySearch(m.ends, n)
+	j, _ := slices.BinarySearch(m.rests[agent], n+1)
+	return i + j
+}
+
+// activity is when a session was active.
+type activity struct {
+	last, chat, before time.Duration // the latest message, the latest chat and the one before
+	asked              string        // the connection of the latest chat, which has no answer; "" if it has one
+}
+
+// note takes the next message of a session, and returns how long the session may have been idle just before.
+func (a *activity) note(r transcript.Record) time.Duration {
+	since := r.At - a.last
+	switch {
+	case r.Dir == transcript.Sent:
+		since = r.At - a.chat
+		a.before, a.chat, a.asked = a.chat, r.At, r.Conn
+	case a.asked == r.Conn: // another connection may still get what ended the turn before
+		since, a.asked = r.At-a.before, ""
+	}
+	a.last = r.At
+	return since
+}
