@@ -1,8 +1,6 @@
 package proxy
 
 import (
-	"errors"
-	"io"
 	"time"
 
 	"parley/features/verdict"
@@ -72,28 +70,5 @@ func (p *Proxy) judgeTape(one *tape, said *Checked) (judged []verdict.Judgement,
 func (p *Proxy) reportChecked(said *Checked) {
 	if p.o.Checked != nil {
 		p.o.Checked(*said)
-	}
-}
-
-// JudgeRecording judges the records of a recording as if they had passed. next returns them as a recording.ClientView
-// does; their numbers and times are kept. began is when the times begin to count. Options that concern addresses and
-// messages on their way are ignored. The error is that of an option or of next, or says why records were lost.
-func JudgeRecording(o Options, began time.Time, next func() (transcript.Record, error)) error {
-	o.Handle = nil
-	p, err := newProxy(o, began)
-	if err != nil {
-		return err
-	}
-	for {
-		r, err := next()
-		if errors.Is(err, io.EOF) {
-			return p.Close()
-		}
-		if err != nil {
-			return errors.Join(err, p.Close())
-		}
-		n := r.N
-		r.N = 0
-		p.putOnTapes(waitingRecord{r, n, began.Add(r.At)})
 	}
 }

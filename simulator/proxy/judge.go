@@ -53,23 +53,8 @@ func (p *Proxy) judgeOn() {
 func (p *Proxy) judgeRecords() {
 	p.judging.Lock()
 	defer p.judging.Unlock()
-	p.mu.Lock()
-	all := slices.Clone(p.all)
-	var over []*tape
-	p.tapes = slices.DeleteFunc(p.tapes, func(one *tape) bool {
-		ended := one.name != "" && !p.open[one.name] || len(p.tapes)-len(over) > maxTapes
-		if ended {
-			over = append(over, one)
-		}
-		return ended
-	})
-	all = append(all, p.tapes...)
-	said := &Checked{Through: p.through}
-	p.mu.Unlock()
-	for _, one := range over {
-		p.judgeFinally(one, said)
-	}
-	for _, one := range all {
+	said := &Checked{}
+	for _, one := range p.judgeEnded(said) {
 		// monitors see nothing new of a tape that is longer than what a run keeps
 		if n := one.t.Len(); n == one.judgedTo || one.judgedTo > transcript.MaxRecords {
 			continue
@@ -79,6 +64,28 @@ func (p *Proxy) judgeRecords() {
 		p.noteOutcomes(judged)
 	}
 	p.reportChecked(said)
+}
+
+// judgeEnded judges and releases the tapes of connections that have ended, and the oldest ones if there are too many. It
+// returns the others. The caller holds p.judging.
+func (p *Proxy) judgeEnded(said *Checked) (rest []*tape) {
+	p.mu.Lock()
+	rest = slices.Clone(p.all)
+	var over []*tape
+	p.tapes = slices.DeleteFunc(p.tapes, func(one *tape) bool {
+		ended := one.name != "" && !p.open[one.name] || len(p.tapes)-len(over) > maxTapes
+		if ended {
+			over = append(over, one)
+		}
+		return ended
+	})
+	rest = append(rest, p.tapes...)
+	said.Through = p.through
+	p.mu.Unlock()
+	for _, one := range over {
+		p.judgeFinally(one, said)
+	}
+	return rest
 }
 
 // reportFindings reports new findings. The caller holds p.judging.
@@ -109,7 +116,7 @@ func (p *Proxy) judgeFinally(one *tape, said *Checked) {
 	p.noteOutcomes(judged)
 	if p.o.Ended != nil {
 		p.o.Ended(Ended{Role: one.role.Role, Conn: one.name, T: one.t, Judged: judged, Failures: failures,
-			Whole: whole && one.t.Overflow() == 0, Partly: one.whyPartly(), Duration: time.Since(one.t.Began()),
+			Whole: whole && one.t.Overflow() == 0, Partly: one.whyPartly(), Duration: p.duration(one),
 			Redact: p.secrets.newRedactor()})
 	}
 	_ = one.t.Close()

@@ -234,8 +234,10 @@ func newProxy(o Options, recorded time.Time) (*Proxy, error) {
 		}
 		p.all = append(p.all, t)
 	}
-	p.writing.Go(p.writeTapes)
-	p.work.Go(p.judgeOn)
+	if !p.recorded {
+		p.writing.Go(p.writeTapes)
+		p.work.Go(p.judgeOn)
+	}
 	return p, nil
 }
 
