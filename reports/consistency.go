@@ -25,9 +25,9 @@ func checkConsistency(r *Results) error {
 	wrong := false
 	switch r.Exit {
 	case verdict.ExitConformant:
-		wrong = r.Verdict == verdict.NonConformant
+		wrong = r.Fails()
 	case verdict.ExitNonConformant:
-		wrong = r.Verdict != verdict.NonConformant && len(r.Load.exceededThresholds()) == 0
+		wrong = !r.Fails()
 	case verdict.ExitIncomplete:
 		wrong = r.Verdict != verdict.Incomplete
 	}

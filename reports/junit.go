@@ -82,6 +82,9 @@ func WriteJUnit(w io.Writer, r *Results) error {
 	for i := range r.Runs {
 		root.addRun(r, &r.Runs[i])
 	}
+	if len(r.Runs) > 0 {
+		root.addSuite(r, &r.Runs[0], "limits", limitCases(r.Limits))
+	}
 	out, err := xml.MarshalIndent(root, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write JUnit XML: %w", err)

@@ -45,6 +45,11 @@ type Results struct {
 	// Passive reports that the harness only judged traffic between others. Such results never certify.
 	Passive bool `json:"passive,omitempty"`
 
+	// What makes the exit code 1, if the user says so: FailOnMust and the like, and ids of clauses; see Fails.
+	FailOn []string `json:"fail_on,omitempty"`
+	// the limits that the user sets to observed traffic
+	Limits []Limit `json:"limits,omitempty"`
+
 	// the figures of a load, which is judged passively; nil for other results
 	Load *Load `json:"load,omitempty"`
 	// The part of the run that this is; nil for the whole. A part is never conformant, and never certifies.

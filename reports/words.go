@@ -63,6 +63,11 @@ func verdictGrounds(r *Results, l lang.Lang) []string {
 	for _, t := range r.Load.exceededThresholds() {
 		add(true, "%s", t.String())
 	}
+	for _, limit := range r.Limits {
+		if limit.exceeded() {
+			out = append(out, limit.describe(l))
+		}
+	}
 	add(r.Passive && r.Load == nil, "only traffic between others was judged, which certifies nothing")
 	add(r.Load != nil, "a load judges what traffic shows, which certifies nothing")
 	add(t.untested > 0, oneOr(t.untested, "%s was not tested", "%s were not tested"),

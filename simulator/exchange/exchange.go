@@ -59,6 +59,23 @@ func Type(r transcript.Record) string {
 	return strings.TrimPrefix(r.Event.Type, "parley ") // set-up frames of session-runtime's default binding
 }
 
+// Connect is the name of an opening.
+const Connect = "connect"
+
+// Name names what a message begins: by the type of the message, or else by the method of its request.
+func Name(r transcript.Record) string {
+	typ := Type(r)
+	switch method, _, _ := strings.Cut(r.Label, " "); {
+	case typ != "":
+		return typ
+	case r.Kind == transcript.Open:
+		return Connect
+	case r.Kind == transcript.Request && method != "":
+		return method
+	}
+	return string(r.Kind)
+}
+
 // Pairing pairs the records of a client's end, which a codec of the protocol has decoded, as they come. It is for one
 // goroutine.
 type Pairing struct {

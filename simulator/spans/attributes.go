@@ -46,19 +46,8 @@ const (
 // maxText bounds what is written of the text of a message.
 const maxText = 2 << 10
 
-// nameOf names a span: by the type of the message, or else by the method of its request.
-func nameOf(r transcript.Record) string {
-	typ := exchange.Type(r)
-	switch method, _, _ := strings.Cut(r.Label, " "); {
-	case typ != "":
-		return cut.Head(typ, 100)
-	case r.Kind == transcript.Open:
-		return "connect"
-	case r.Kind == transcript.Request && method != "":
-		return method
-	}
-	return string(r.Kind)
-}
+// nameOf names a span.
+func nameOf(r transcript.Record) string { return cut.Head(exchange.Name(r), 100) }
 
 // kindOf returns the kind of a span as it is seen at the client: what awaits an answer is a request that the client
 // makes, or serves.
