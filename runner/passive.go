@@ -85,6 +85,7 @@ type Observed struct {
 	Failures []steps.Failure
 	Whole    bool   // all monitors saw all records
 	Partly   string // why only monitors of single records judged; "" if all did
+	Notes    []string
 	Duration time.Duration
 	Redact   *transcript.Redactor
 
@@ -225,6 +226,7 @@ func (one *passiveRun) observedScenario(id string, o Observed, po PassiveOptions
 	if o.Partly != "" {
 		sc.Notes = append(sc.Notes, o.Partly)
 	}
+	sc.Notes = append(sc.Notes, o.Notes...)
 	if lost := o.T.Overflow(); lost > 0 {
 		sc.Notes = append(sc.Notes, steps.NotStored(lost))
 	}

@@ -27,7 +27,7 @@ var inlineMake = regexp.MustCompile("`(make [a-z-]+)`")
 
 // readmeCommands returns the commands of a README with the output shown, in the order of the page: of its sh and
 // console blocks, and those of make in its text.
-func readmeCommands(t *testing.T, page string) []exchange {
+func readmeCommands(t *testing.T, page string) []shownCommand {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", page))
 	if err != nil {
@@ -37,19 +37,19 @@ func readmeCommands(t *testing.T, page string) []exchange {
 	for _, p := range readPage(t, page) {
 		blocks[p.line] = p
 	}
-	var all []exchange
+	var all []shownCommand
 	fenced := false
 	for i, l := range strings.Split(string(text), "\n") {
 		switch p, opens := blocks[i+1]; {
 		case opens && p.kind == "sh":
 			for command := range strings.Lines(p.text) {
-				all = append(all, exchange{command: strings.TrimSpace(command)})
+				all = append(all, shownCommand{command: strings.TrimSpace(command)})
 			}
 		case opens && p.kind == "console":
 			all = append(all, exchanges(p)...)
 		case !fenced:
 			for _, m := range inlineMake.FindAllStringSubmatch(l, -1) {
-				all = append(all, exchange{command: m[1]})
+				all = append(all, shownCommand{command: m[1]})
 			}
 		}
 		if strings.HasPrefix(l, "```") {
@@ -73,7 +73,7 @@ func TestReadmeCommands(t *testing.T) {
 		t.Fatalf("TestReadme needs to know the exit code of each command:\n%s", diff)
 	}
 	zh := readmeCommands(t, "README.zh.md")
-	same := func(a, b exchange) bool { return a.command == b.command && slices.Equal(a.shown, b.shown) }
+	same := func(a, b shownCommand) bool { return a.command == b.command && slices.Equal(a.shown, b.shown) }
 	if !slices.EqualFunc(all, zh, same) {
 		t.Errorf("README.zh.md has other commands or output: %q", zh)
 	}
@@ -153,7 +153,7 @@ type newcomer struct {
 var readmeExits = map[string]int{"parley run --target target.yaml": 5}
 
 // follow runs commands in one shell, as the page has them, and compares their output and their exit codes.
-func (n *newcomer) follow(all []exchange) {
+func (n *newcomer) follow(all []shownCommand) {
 	n.t.Helper()
 	var script strings.Builder
 	out := func(i int, kind string) string { return filepath.Join(n.outputs, strconv.Itoa(i)+"."+kind) }

@@ -236,7 +236,7 @@ func (s *session) documentPorts(text string) string {
 var moving = regexp.MustCompile(`\+?\d+(\.\d+)? ?(ms|s)\b|127\.0\.0\.1:\d+|\d{8}-\d{3}|\b\d\d:\d\d:\d\d\.\d+`)
 
 // compare compares the documented output with the actual one.
-func (s *session) compare(where string, e exchange, printed string) {
+func (s *session) compare(where string, e shownCommand, printed string) {
 	s.t.Helper()
 	still := func(text string) string {
 		return strings.TrimRight(regexp.MustCompile(` +\n`).ReplaceAllString(moving.ReplaceAllString(text, "~"), "\n"), "\n")

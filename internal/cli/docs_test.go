@@ -144,22 +144,22 @@ func sameSessions(t *testing.T, english, translated []part) {
 	}
 }
 
-// exchange is a command in a console block, and its output.
-type exchange struct {
+// shownCommand is a command in a console block, and its output.
+type shownCommand struct {
 	command string
 	shown   []string
 }
 
 // exchanges splits a console block. If the block begins with output, its first exchange has no command.
-func exchanges(p part) []exchange {
-	var all []exchange
+func exchanges(p part) []shownCommand {
+	var all []shownCommand
 	for _, l := range strings.Split(strings.TrimSuffix(p.text, "\n"), "\n") {
 		if command, ok := strings.CutPrefix(l, "$ "); ok {
-			all = append(all, exchange{command: command})
+			all = append(all, shownCommand{command: command})
 			continue
 		}
 		if len(all) == 0 {
-			all = append(all, exchange{})
+			all = append(all, shownCommand{})
 		}
 		last := &all[len(all)-1]
 		if more, ok := strings.CutPrefix(l, "> "); ok && len(last.shown) == 0 && last.command != "" {

@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"parley/features/verdict"
 	"parley/internal/words"
-	"parley/reports"
 	"parley/runner"
 	"parley/simulator/proxy"
 	"parley/target"
@@ -20,16 +18,12 @@ import (
 
 // proxyOptions are the flags of parley proxy.
 type proxyOptions struct {
-	protocol, profile   string
+	judgingOptions
 	listen, to          string
-	roles               []string
-	out, format         string
 	for_                time.Duration
 	cert, key, token    string
 	remote              bool
 	link                linkOptions // with the server
-	strict, verbose     bool
-	noColor             bool
 	recording, faults   string
 	console, consoleKey string // address, and token
 	command             []string
@@ -116,7 +110,7 @@ func (o proxyOptions) runProxy(ctx context.Context, s *streams) error {
 		return err
 	}
 	defer sent()
-	o.announceClauses(opts, collect, s)
+	o.announceClauses(opts.Roles, collect, s.Err)
 	live := newLiveView(s, len(opts.Roles) > 1)
 	opts.Found, opts.Event = live.printFinding, live.printEvent
 	live.screen = o.openScreen(&opts, collect, s)
@@ -146,14 +140,15 @@ func (o proxyOptions) runProxy(ctx context.Context, s *streams) error {
 		fmt.Fprintf(s.Err, "%s: %v\n", program, err)
 		res.Exit = verdict.ExitHarness
 	}
+	o.settle(res)
 	if code != 0 {
 		res.Exit = code
 	}
 	return o.writeReports(asked, res, s)
 }
 
-// keepTraffic has what passes recorded, and sent as spans, if the flags say so. recorded ends the one, and sent the
-// other.
+// keepTraffic has what passes recorded and timed, and sent as spans, if the flags say so. recorded ends the former, and
+// sent the latter.
 func (o proxyOptions) keepTraffic(opts *proxy.Options, s *streams) (recorded func() error, sent func(), err error) {
 	if err = o.spans.checkEndpoint(); err == nil { // before a file is made
 		recorded, err = o.recordTraffic(opts)
@@ -164,7 +159,12 @@ func (o proxyOptions) keepTraffic(opts *proxy.Options, s *streams) (recorded fun
 	if sent, err = o.sendSpans(opts, s); err != nil {
 		return nil, nil, errors.Join(err, recorded())
 	}
-	return recorded, sent, nil
+	timed, err := o.watchLimits(opts)
+	if err != nil {
+		return nil, nil, errors.Join(err, recorded())
+	}
+	written := recorded
+	return func() error { timed(); return written() }, sent, nil
 }
 
 // untilTime ends a context when the time of --for is over.
@@ -175,15 +175,23 @@ func (o proxyOptions) untilTime(ctx context.Context) (context.Context, context.C
 	return context.WithTimeout(ctx, o.for_)
 }
 
-// addEnded adds what has ended to the results, and says once why not all monitors judged a role.
+// addEnded adds what has ended to the results, and says why not all monitors judged a role.
 func addEnded(collect *runner.Passive, s *streams) func(proxy.Ended) {
+	tell := tellPartly(s)
+	return func(e proxy.Ended) {
+		tell(e)
+		collect.Add(seenTraffic(e))
+	}
+}
+
+// tellPartly says once why not all monitors judged a role.
+func tellPartly(s *streams) func(proxy.Ended) {
 	said := map[[2]string]bool{}
 	return func(e proxy.Ended) {
 		if about := [2]string{e.Role.Name, e.Partly}; e.Partly != "" && !said[about] {
 			said[about] = true
 			fmt.Fprintf(s.Err, "%s: of the %s: %s\n", program, e.Role.Name, e.Partly)
 		}
-		collect.Add(seenTraffic(e))
 	}
 }
 
@@ -191,25 +199,6 @@ func addEnded(collect *runner.Passive, s *streams) func(proxy.Ended) {
 func seenTraffic(e proxy.Ended) runner.Observed {
 	return runner.Observed{Role: e.Role.Name, Conn: e.Conn, T: e.T, Judged: e.Judged, Failures: e.Failures,
 		Whole: e.Whole, Partly: e.Partly, Duration: e.Duration, Redact: e.Redact}
-}
-
-// writeReports writes the reports. The exit code of results.json is one that a run can have.
-func (o proxyOptions) writeReports(asked []string, res *reports.Results, s *streams) error {
-	code := res.Exit
-	if !slices.Contains([]int{0, 1, 2, 3, 4, 5, 130}, code) {
-		res.Exit = verdict.ExitConformant
-		if res.Verdict == verdict.NonConformant {
-			res.Exit = verdict.ExitNonConformant
-		}
-	}
-	ro := runOptions{out: o.out, verbose: o.verbose, noColor: o.noColor}
-	if err := ro.writeResults(asked, res, s); err != nil {
-		return err
-	}
-	if code != verdict.ExitConformant {
-		return exitError{code}
-	}
-	return nil
 }
 
 // listenUntil listens until ctx ends.

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"crypto/tls"
-	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -13,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley/internal/unixurl"
-	"parley/internal/words"
 	"parley/runner"
 	"parley/simulator/proxy"
 	"parley/steps"
@@ -28,27 +26,18 @@ func (o *proxyOptions) declareFlags(c *cobra.Command) {
 		"`PROTOCOL` to judge by (default that of the profile, or of what the URL speaks)")
 	f.StringVar(&o.to, "target", "", "`URL` of the server, or the file of a profile that has it")
 	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "`ADDR` for clients, where port 0 is a free one")
-	f.StringSliceVar(&o.roles, "role", nil,
-		"`ROLE` to judge; may be repeated (default the first one of each side that the protocol has)")
-	f.StringVar(&o.profile, "profile", "",
-		"profile `FILE` with the server's names of messages and fields, for a URL")
 	f.DurationVar(&o.for_, "for", 0, "end after `TIME`, such as 10m (default at Ctrl-C)")
 	f.StringVar(&o.cert, "tls-cert", "", "listen with https: PEM `FILE` of the certificate")
 	f.StringVar(&o.key, "tls-key", "", "PEM `FILE` of its key")
 	f.StringVar(&o.token, "token", "", "`TOKEN` that every client needs; the server does not see it")
 	f.BoolVar(&o.remote, "allow-remote", false, "let other machines in without --token or TLS")
 	o.link.declareFlags(f)
-	f.BoolVar(&o.strict, "strict", false, "count a broken SHOULD as a failure")
-	f.StringVar(&o.out, "out", "parley-results/proxy", "`DIR` for the results; created if missing")
-	f.StringVar(&o.format, "format", defaultFormats, "reports to write, a comma-separated `LIST` of "+formatNames())
+	o.judgingOptions.declareFlags(f, "parley-results/proxy")
 	f.StringVar(&o.recording, "record", "", "record the traffic in `FILE`, message by message")
 	o.spans.declareFlags(f)
 	f.StringVar(&o.faults, "faults", "", "inject the faults in `FILE` into the traffic; clients are then not judged")
 	f.StringVar(&o.console, "console", "", "show the traffic on a page at `ADDR`; it can hold and edit messages")
 	f.StringVar(&o.consoleKey, "console-token", "", "`TOKEN` that the page needs")
-	f.BoolVar(&o.verbose, "verbose", false, "report every failure in full, observations, and clauses that do not "+
-		"apply; name those that can be judged")
-	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")
 }
 
 // checkFlags checks the flags, and returns what they ask for.
@@ -67,14 +56,8 @@ func (o *proxyOptions) checkFlags(ctx context.Context, s *streams) (proxy.Option
 	if err := o.checkAddresses(&out); err != nil {
 		return none, nil, err
 	}
-	if err := knownRoles(o.roles, []string{steps.Name(p)}); err != nil {
+	if out.Roles, err = o.judgedRoles(p, nil); err != nil {
 		return none, nil, err
-	}
-	if slices.Contains(o.roles, everyRole) {
-		o.roles = steps.Roles(p)
-	}
-	if out.Roles, err = proxy.RolesOf(p, o.roles); err != nil {
-		return none, nil, usagef("--role: %v", err)
 	}
 	if o.faults != "" { // what clients get is not what the server has sent
 		out.Roles = slices.DeleteFunc(out.Roles, func(r proxy.Role) bool { return r.Side == proxy.Client })
@@ -82,13 +65,11 @@ func (o *proxyOptions) checkFlags(ctx context.Context, s *streams) (proxy.Option
 			return none, nil, usagef("--faults: clients are not judged then (name the --role of a server, or leave it out)")
 		}
 	}
-	var names []string
-	for _, r := range out.Roles {
-		names = append(names, r.Name)
+	if err := o.checkDemands(p, out.Roles); err != nil {
+		return none, nil, err
 	}
-	collect, err := runner.NewPassive(runner.PassiveOptions{Protocols: suite, Profile: profile, URL: o.to, Roles: names,
-		Insecure: out.ToTLS != nil && out.ToTLS.InsecureSkipVerify, Strict: o.strict, Out: o.out,
-		Explain: program + " explain", Shown: proxy.EndedBy})
+	collect, err := o.collector(out.Roles, "", runner.PassiveOptions{Profile: profile, URL: o.to,
+		Insecure: out.ToTLS != nil && out.ToTLS.InsecureSkipVerify})
 	if _, bad := o.consoleDoor(); bad != nil {
 		err = bad
 	}
@@ -233,22 +214,4 @@ func (o *proxyOptions) toServer(out *proxy.Options) error {
 		out.Header.Set(strings.TrimSpace(name), out.Profile.Headers[strings.TrimSpace(name)])
 	}
 	return nil
-}
-
-// announceClauses says which clauses can be judged.
-func (o proxyOptions) announceClauses(opts proxy.Options, collect *runner.Passive, s *streams) {
-	for _, r := range opts.Roles {
-		judged, not := collect.Judgeable(r.Name)
-		what := titleWithRole(o.protocol, r.Name)
-		if len(judged) == 0 {
-			fmt.Fprintf(s.Err, "%s: judges nothing of the %v: all %d clauses need the harness to act\n", what, r.Side, len(not))
-			continue
-		}
-		which := ""
-		if o.verbose {
-			which = " (" + strings.Join(judged, " ") + ")"
-		}
-		fmt.Fprintf(s.Err, "%s: judges %s of the %v%s; %d need the harness to act\n", what,
-			words.Counted(len(judged), "clause"), r.Side, which, len(not))
-	}
 }

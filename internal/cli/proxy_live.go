@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -110,25 +111,38 @@ func (v *liveView) followTraffic(stats func() proxy.Stats) {
 			text := fmt.Sprintf("%d open of %d connections · %d messages, %d/s · %d findings", now.Open, now.Conns,
 				now.Messages, now.Messages-before, now.Broken)
 			before = now.Messages
-			if v.s.ErrWidth > 1 {
-				text = cut.Head(text, v.s.ErrWidth-1)
-			}
-			v.mu.Lock()
-			v.clearLine()
-			fmt.Fprint(v.s.Err, text)
-			v.shown = true
-			v.mu.Unlock()
+			v.showCount(text)
 		}
 	})
+}
+
+// showCount shows a text as the counting line, on a terminal.
+func (v *liveView) showCount(text string) {
+	if !v.s.ErrTTY {
+		return
+	}
+	if v.s.ErrWidth > 1 {
+		text = cut.Head(text, v.s.ErrWidth-1)
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.clearLine()
+	fmt.Fprint(v.s.Err, text)
+	v.shown = true
+}
+
+// clearCount clears the counting line.
+func (v *liveView) clearCount() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.clearLine()
 }
 
 // stopLine ends the counting line.
 func (v *liveView) stopLine() {
 	close(v.done)
 	v.work.Wait()
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.clearLine()
+	v.clearCount()
 }
 
 // consoleDoor checks the flags of the console, and returns what serves it; nil without one.
@@ -323,6 +337,10 @@ func (o proxyOptions) recordTraffic(opts *proxy.Options) (end func() error, err 
 	}
 	h := recording.Header{Protocol: steps.Name(opts.Protocol), URL: o.to, Began: time.Now(),
 		By: program + " " + suite.Version, Redacted: true}
+	if first, err := proxy.RolesOf(opts.Protocol, nil); err == nil &&
+		!slices.Equal(roleNames(first), roleNames(opts.Roles)) {
+		h.Role = strings.Join(roleNames(opts.Roles), ", ") // a recording of the first of each side names none
+	}
 	if len(o.command) > 0 {
 		h.Driver = overStdio // which a replay starts a process for
 	}

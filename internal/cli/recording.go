@@ -142,7 +142,7 @@ func (o scenarioOptions) writeScenario(ctx context.Context, name string, s *stre
 	var after error // the scenario is written all the same
 	if where == "" {
 		fmt.Fprintln(s.Err, "not run: the recording names no target (name it by --target)")
-	} else if t, err := trialOf(where, title, p, h.Role, told.Driver); err != nil {
+	} else if t, err := trialOf(where, title, p, h.FirstRole(), told.Driver); err != nil {
 		return err
 	} else if clauses, told.Lines, after, err = tryLines(ctx, p, t, told.Lines, s.Err); err != nil {
 		return err

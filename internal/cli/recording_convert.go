@@ -19,7 +19,6 @@ import (
 
 	"parley/features/verdict"
 	"parley/internal/input"
-	"parley/internal/words"
 	"parley/reports"
 	"parley/runner"
 	"parley/simulator/proxy"
@@ -27,7 +26,6 @@ import (
 	"parley/steps"
 	"parley/transport/recording"
 	"parley/transport/recording/har"
-	"parley/transport/transcript"
 )
 
 // recordingOptions are the flags of parley recording.
@@ -91,6 +89,7 @@ Exit codes: 0 printed · 2 wrong usage, or the file is not a recording, or not H
 			return showRecording(c.Context(), args[0], s)
 		},
 	}
+	c.AddCommand(recordingJudgeCommand(s))
 	f := c.Flags()
 	f.BoolVar(&o.schema, "schema", false, "print the JSON Schema of a line instead")
 	f.StringVar(&o.to, "to", "", "convert it to `FORMAT`: otlp, html or har")
@@ -165,7 +164,7 @@ func judgeRecording(in *recording.Reader, began time.Time, complete func(o *prox
 		return err
 	}
 	o := proxy.Options{Protocol: p, Profile: namesAt(p.Kind(), h.URL), To: h.URL}
-	if o.Roles, err = proxy.RolesOf(p, givenList(h.Role)); err != nil {
+	if o.Roles, err = proxy.RolesOf(p, h.Roles()); err != nil {
 		return err
 	}
 	if err := complete(&o); err != nil {
@@ -252,18 +251,13 @@ func writeRecordingPage(w io.Writer, in *recording.Reader, name string) error {
 	var lasted time.Duration
 	began := beganAt(h, name)
 	err := judgeRecording(in, began, func(o *proxy.Options) (err error) {
-		var roles []string
-		for _, r := range o.Roles {
-			roles = append(roles, r.Name)
-		}
 		const by = "recording"
 		collect, err = runner.NewPassive(runner.PassiveOptions{Protocols: suite, Profile: o.Profile, URL: h.URL,
-			Roles: roles, Explain: program + " explain", Through: cmp.Or(h.Driver, by), By: by, Shown: proxy.EndedBy})
+			Roles: roleNames(o.Roles), Explain: program + " explain", Through: cmp.Or(h.Driver, by), By: by, Shown: proxy.EndedBy})
 		o.Ended = func(e proxy.Ended) {
 			seen := seenTraffic(e)
 			seen.Name = strings.TrimSpace("the recording " + name + " " + e.Conn)
 			seen.Recording, err = recordingOf(e, h, files)
-			seen.Duration = lastTime(e.T)
 			lasted = max(lasted, seen.Duration)
 			collect.Add(seen)
 		}
@@ -291,14 +285,6 @@ func recordingOf(e proxy.Ended, h recording.Header, files map[string][]byte) (*r
 	return &reports.Transcript{Path: path, SHA256: hex.EncodeToString(sum[:])}, err
 }
 
-// lastTime returns the time of the last record.
-func lastTime(t *transcript.Transcript) time.Duration {
-	for _, r := range t.Page(t.Len()-1, 1) {
-		return r.At
-	}
-	return 0
-}
-
 // readHAR prints a HAR file as a recording.
 func (o recordingOptions) readHAR(ctx context.Context, name string, s *streams) error {
 	if err := knownProtocols(givenList(o.protocol)); err != nil {
@@ -319,10 +305,6 @@ func (o recordingOptions) readHAR(ctx context.Context, name string, s *streams) 
 	if err != nil {
 		return usagef("%s: %v", name, err)
 	}
-	fmt.Fprintf(s.Err, "%s: %d requests and connections; %d others were left out\n", program, result.Entries, result.Left)
-	if result.Unheard > 0 {
-		fmt.Fprintf(s.Err, "%s: the messages of %s are not in the file (Chromium exports them)\n", program,
-			words.Counted(result.Unheard, "WebSocket"))
-	}
+	tellHAR(program, result, s.Err)
 	return out.Flush()
 }

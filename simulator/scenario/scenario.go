@@ -52,9 +52,9 @@ func Read(in *recording.Reader, p steps.Protocol) (*Told, error) {
 		return nil, fmt.Errorf("recordings of %s cannot be converted into scenarios yet", steps.Name(p))
 	}
 	h := in.Header()
-	t := &telling{tell: converter.ConvertRecording(steps.ConvertedRecording{Role: h.Role, Driver: h.Driver}),
+	t := &telling{tell: converter.ConvertRecording(steps.ConvertedRecording{Role: h.FirstRole(), Driver: h.Driver}),
 		ids: map[string]bool{}, open: map[string]bool{}, asked: map[int]string{}, driver: h.Driver,
-		dials: converter.TargetDials(h.Role),
+		dials: converter.TargetDials(h.FirstRole()),
 		known: append(steps.Expressions(p), steps.RawExpressions()...)}
 	acts, next := 0, in.Next
 	if !t.dials {

@@ -22,6 +22,8 @@ type Seen struct {
 	o    proxy.Options
 	role string
 
+	again sync.Map // proxy → its recordedAgain
+
 	mu     sync.Mutex
 	Conns  int64               // proxied connections
 	Kept   map[string]bool     // clauses that passed
@@ -108,9 +110,16 @@ func (s *Seen) Found(clauses ...string) bool {
 
 // openProxy opens a proxy in front of an address.
 func (s *Seen) openProxy(to string) (*proxy.Proxy, error) {
-	o := s.o
+	o, again := s.o, &recordedAgain{}
 	o.To = to
-	return proxy.Open(o)
+	if err := again.watch(&o); err != nil {
+		return nil, err
+	}
+	p, err := proxy.Open(o)
+	if err == nil {
+		s.again.Store(p, again)
+	}
+	return p, err
 }
 
 // closeProxy ends a proxy, which then judges the traffic.
@@ -118,6 +127,9 @@ func (s *Seen) closeProxy(p *proxy.Proxy) {
 	stats := p.Stats()
 	if err := p.Close(); err != nil {
 		s.t.Error(err)
+	}
+	if again, ok := s.again.LoadAndDelete(p); ok {
+		again.(*recordedAgain).compare(s.t)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	_ "embed"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -32,12 +33,25 @@ func Schema() []byte { return slices.Clone(schema) }
 // Header is the first line of a recording: where its records come from. Empty members are left out.
 type Header struct {
 	Protocol string    // id of the protocol
-	Role     string    // role of the target, for protocols with several
+	Role     string    // role of the target, for protocols with several; several are separated by commas
 	Driver   string    // transport
 	URL      string    // the target's, redacted
 	Began    time.Time // when the times of the records begin to count, UTC
 	By       string    // the program that wrote it, with its version
 	Redacted bool      // secrets have been removed; NewWriter sets it if it has a redactor
+}
+
+// Roles returns the roles: several in Role are separated by commas.
+func (h Header) Roles() []string {
+	return strings.FieldsFunc(h.Role, func(c rune) bool { return c == ',' || c == ' ' })
+}
+
+// FirstRole returns the first of Roles; "" if there is none.
+func (h Header) FirstRole() string {
+	if all := h.Roles(); len(all) > 0 {
+		return all[0]
+	}
+	return ""
 }
 
 // line is any line as written: the first one has Parley, all others N.
