@@ -17,7 +17,7 @@ type Limit struct {
 	Exchanges int     `json:"exchanges"` // that were timed; 0: the traffic never showed one
 	Late      int     `json:"late"`
 	Slowest   float64 `json:"slowest_ms"`
-	Answered  bool    `json:"answered"`     // whether the slowest was answered before its connection, or the traffic, ended
+	Answered  bool    `json:"answered"`     // whether the slowest was answered at all
 	At        string  `json:"at,omitempty"` // where the slowest began
 }
 
@@ -59,7 +59,11 @@ func (l Limit) exceeded() bool { return l.Late > 0 }
 // describe says how the limit was kept.
 func (l Limit) describe(in lang.Lang) string {
 	of := func(ms float64) string {
-		return (time.Duration(ms*1000) * time.Microsecond).Round(100 * time.Microsecond).String()
+		d := time.Duration(ms * float64(time.Millisecond))
+		if d > 10*time.Millisecond {
+			d = d.Round(100 * time.Microsecond)
+		}
+		return d.String()
 	}
 	switch {
 	case l.Exchanges == 0:

@@ -64,7 +64,7 @@ func verdictGrounds(r *Results, l lang.Lang) []string {
 		add(true, "%s", t.String())
 	}
 	for _, limit := range r.Limits {
-		if limit.exceeded() {
+		if limit.exceeded() || limit.Exchanges == 0 {
 			out = append(out, limit.describe(l))
 		}
 	}

@@ -69,7 +69,7 @@ type flagGroup struct {
 
 // flagGroups are the groups of the flags of all commands: a flag means the same in each.
 var flagGroups = []flagGroup{
-	{"The target", []string{"target", "protocol", "role", "driver", "profile", "target-version"}},
+	{"The target", []string{"target", "protocol", "role", "driver", "profile", "target-version", "origin"}},
 	{"What is played", []string{"as", "mind", "script"}},
 	{"Addresses", []string{"listen", "upstream", "connect", "console", "console-token", "open"}},
 	{"Which scenarios", []string{"tags", "features", "explore", "seed", "cut-points", "differential", "shard",
@@ -77,7 +77,8 @@ var flagGroups = []flagGroup{
 	{"Faults", []string{"mutant", "faults"}},
 	{"The load", []string{"sessions", "rate", "shape", "duration", "open-rate", "timeout", "errors", "p50", "p99",
 		"p999"}},
-	{"The verdict", []string{"strict", "allow-incomplete", "baseline", "write-baseline", "suite"}},
+	{"The verdict", []string{"strict", "fail-on", "max-duration", "allow-incomplete", "baseline", "write-baseline",
+		"suite"}},
 	{"Reports", []string{"out", "format", "verbose", "quiet", "lang", "no-color", "record", "for", "otlp-endpoint"}},
 	{"The connections to the target", []string{"header", "insecure", "ca", "client-cert", "client-key"}},
 	{"Who may connect", []string{"allow-remote", "token", "tls-cert", "tls-key"}},

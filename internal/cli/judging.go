@@ -180,12 +180,13 @@ func (o judgingOptions) watchLimits(opts *proxy.Options) (end func(), err error)
 	return end, nil
 }
 
-// settle puts the limits into the results, and the exit code that they and --fail-on make.
-func (o judgingOptions) settle(res *reports.Results) {
+// settle puts the limits into the results, and the exit code that they and --fail-on make, or another one that is not
+// 0.
+func (o judgingOptions) settle(res *reports.Results, other int) {
 	res.FailOn = o.failOn
 	if o.limits != nil {
 		for _, t := range o.limits.Timed() {
-			ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+			ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 			l := reports.Limit{Type: t.Type, Limit: ms(t.Max), Exchanges: t.Exchanges, Late: t.Late, Slowest: ms(t.Slowest),
 				Answered: t.Answered}
 			if t.Exchanges > 0 {
@@ -195,6 +196,8 @@ func (o judgingOptions) settle(res *reports.Results) {
 		}
 	}
 	switch {
+	case other != 0:
+		res.Exit = other
 	case res.Exit == verdict.ExitHarness:
 	case res.Fails():
 		res.Exit = verdict.ExitNonConformant

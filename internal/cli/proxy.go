@@ -140,10 +140,7 @@ func (o proxyOptions) runProxy(ctx context.Context, s *streams) error {
 		fmt.Fprintf(s.Err, "%s: %v\n", program, err)
 		res.Exit = verdict.ExitHarness
 	}
-	o.settle(res)
-	if code != 0 {
-		res.Exit = code
-	}
+	o.settle(res, code)
 	return o.writeReports(asked, res, s)
 }
 

@@ -48,7 +48,7 @@ func recordingCommand(s *streams) *cobra.Command {
 		Use:   "recording FILE",
 		Short: "Print a recording as text, or convert it to OTLP, HTML or HAR, and from HAR",
 		Long: `Print a recording as text, one record a line, as in the transcripts of a run. An unfinished last line
-is left out, and stderr says so. FILE may be - for stdin.
+is left out, and stderr says so. FILE may be - for stdin. parley recording judge judges recordings.
 
 --to otlp writes spans as OTLP JSON, for the collector of OpenTelemetry and what reads its files: one for each message
 with its answer, with the clauses that it keeps or breaks. --to html writes the page of a report, with the messages
@@ -253,7 +253,8 @@ func writeRecordingPage(w io.Writer, in *recording.Reader, name string) error {
 	err := judgeRecording(in, began, func(o *proxy.Options) (err error) {
 		const by = "recording"
 		collect, err = runner.NewPassive(runner.PassiveOptions{Protocols: suite, Profile: o.Profile, URL: h.URL,
-			Roles: roleNames(o.Roles), Explain: program + " explain", Through: cmp.Or(h.Driver, by), By: by, Shown: proxy.EndedBy})
+			Roles: roleNames(o.Roles), Explain: program + " explain", Through: cmp.Or(h.Driver, by), By: by,
+			Shown: proxy.EndedBy})
 		o.Ended = func(e proxy.Ended) {
 			seen := seenTraffic(e)
 			seen.Name = strings.TrimSpace("the recording " + name + " " + e.Conn)

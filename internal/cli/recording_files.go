@@ -73,10 +73,10 @@ func closeFiles(files []*judgedFile) {
 // openFiles reads the headers of files. What cannot be opened again stays open.
 func (o recordingJudgeOptions) openFiles(ctx context.Context, names []string, s *streams) (files []*judgedFile,
 	err error) {
+	if i := slices.Index(names, "-"); i >= 0 && slices.Contains(names[i+1:], "-") {
+		return nil, usagef("-: stdin is read once (name it once)")
+	}
 	for _, name := range names {
-		if name == "-" && slices.ContainsFunc(files, func(f *judgedFile) bool { return f.name == "-" }) {
-			return files, usagef("-: stdin is read once (name it once)")
-		}
 		f := &judgedFile{name: name}
 		files = append(files, f)
 		in, err := f.open(ctx, o, s)

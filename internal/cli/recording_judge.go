@@ -109,13 +109,14 @@ func (o recordingJudgeOptions) judgeFiles(ctx context.Context, names []string, s
 	}
 	res := j.collect.Results()
 	res.Started, res.Duration = j.began.UTC(), float64(j.lasted.Microseconds())/1000
-	j.settle(res)
+	code := 0
 	switch {
 	case ctx.Err() != nil:
-		res.Partial, res.Exit = true, verdict.ExitInterrupted
+		res.Partial, code = true, verdict.ExitInterrupted
 	case j.broken:
-		res.Exit = verdict.ExitUsage
+		code = verdict.ExitUsage
 	}
+	j.settle(res, code)
 	return j.writeReports(asked, res, s)
 }
 

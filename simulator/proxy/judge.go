@@ -66,8 +66,8 @@ func (p *Proxy) judgeRecords() {
 	p.reportChecked(said)
 }
 
-// judgeEnded judges and releases the tapes of connections that have ended, and the oldest ones if there are too many. It
-// returns the others. The caller holds p.judging.
+// judgeEnded judges and releases the tapes of connections that have ended, and the oldest ones if there are too many.
+// It returns the others. The caller holds p.judging.
 func (p *Proxy) judgeEnded(said *Checked) (rest []*tape) {
 	p.mu.Lock()
 	rest = slices.Clone(p.all)

@@ -14,8 +14,9 @@ const recordedRound = 5000
 
 // JudgeRecording judges the records of a recording as if they had passed. next returns them as a recording.ClientView
 // does; their numbers and times are kept. began is when the times begin to count. Options that concern addresses and
-// messages on their way are ignored. The error is that of an option or of next, or says why records were lost; what came
-// before it is judged. All is judged by the goroutine that calls it, so that the same recording is always judged alike.
+// messages on their way are ignored. The error is that of an option or of next, or says why records were lost; what
+// came before it is judged. All is judged by the goroutine that calls it, so that the same recording is always judged
+// alike.
 func JudgeRecording(o Options, began time.Time, next func() (transcript.Record, error)) error {
 	o.Handle = nil
 	p, err := newProxy(o, began)

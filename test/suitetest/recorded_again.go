@@ -85,8 +85,8 @@ func saidAtEnd(e proxy.Ended) (lines []string) {
 		lines = append(lines, fmt.Sprint(about, j.Clause, " ", j.Outcome))
 	}
 	for _, f := range e.Failures {
-		lines = append(lines, fmt.Sprint(about, f.Clause, " ", f.Monitor, " ", f.Outcome, " at ", f.At, ": ", f.Expected, ", ",
-			f.Observed))
+		lines = append(lines, fmt.Sprint(about, f.Clause, " ", f.Monitor, " ", f.Outcome, " at ", f.At, ": ", f.Expected,
+			", ", f.Observed))
 	}
 	return lines
 }

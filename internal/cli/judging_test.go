@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// TestJudgedDemands: --fail-on and --max-duration decide about the exit code, and the reports say so; of what passes a
+// proxy as of its recording.
+func TestJudgedDemands(t *testing.T) {
+	chat := frame(3, 2, "sent", `{"type":"chat","agent_id":"a","content":"hi"}`)
+	wrong := frame(4, 3, "received", `{"message_type":"system","agent_id":"a","session_id":"s","content":{}}`)
+	broken := chatFile(t, "broken.jsonl", chat, wrong)
+	pinged := chatFile(t, "pinged.jsonl", frame(3, 2, "sent", `{"type":"ping"}`), frame(4, 302, "received",
+		`{"message_type":"pong","timestamp":"2026-01-01T00:00:00Z"}`), frame(5, 400, "sent", `{"type":"ping"}`),
+		`{"n":6,"at_ms":900,"party":"A","dir":"sent","kind":"closed","label":"closed by the harness"}`)
+	for _, row := range []struct {
+		file  string
+		flags string
+		code  int
+		want  string // in the report
+	}{
+		{broken, "--fail-on must", 1, "SC-044"},
+		{broken, "--fail-on none", 0, "SC-044"},
+		{broken, "--fail-on SC-038", 0, "SC-044"},
+		{broken, "--fail-on sc-044", 1, "SC-044"},
+		{pinged, "--max-duration ping=1s", 0, "exit 0"},
+		{pinged, "--max-duration ping=299ms", 1,
+			"ping took longer than 299ms 2 times of 2; one had no answer after 500ms (record 5 A)"},
+		{pinged, "--max-duration ping=400ms", 1, "ping took longer than 400ms 1 times of 2"},
+		{pinged, "--max-duration ping=299ms --fail-on none", 0, "ping took longer"},
+		{pinged, "--max-duration chat=1ns", 0, "chat was never shown with its answer, and 1ns are allowed"},
+	} {
+		out := t.TempDir()
+		text, said, code := invoke(t, append([]string{"recording", "judge", row.file, "--out", out},
+			strings.Fields(row.flags)...)...)
+		if code != row.code || !strings.Contains(strings.Join(strings.Fields(text), " "), row.want) {
+			t.Errorf("%s: exit %d, want %d and %q\n%s%s", row.flags, code, row.code, row.want, text, said)
+		}
+		if got := resultsIn(t, out).Exit; got != code {
+			t.Errorf("%s: results.json has exit %d, and it was %d", row.flags, got, code)
+		}
+		junit, err := os.ReadFile(filepath.Join(out, "junit.xml"))
+		limited := strings.Contains(row.flags, "--max")
+		if err != nil || limited != strings.Contains(string(junit), "(limits)") ||
+			strings.Contains(row.want, "longer") != strings.Contains(string(junit), `type="limit"`) {
+			t.Errorf("%s: %v\n%s", row.flags, err, junit)
+		}
+	}
+	live, file, exit := recordLive(t, "session-chat", startTarget(t, "session-chat", "server", ""),
+		func(t *testing.T, url string) { runChatTurn(t, quickClient(t), url) }, "--max-duration", "chat=1ns")
+	out := t.TempDir()
+	_, said, code := invoke(t, "recording", "judge", file, "--out", out, "--max-duration", "chat=1ns")
+	again := resultsIn(t, out)
+	if exit != 1 || code != 1 || len(live.Limits) != 1 || live.Limits[0].Exchanges != 1 || !live.Limits[0].Answered {
+		t.Errorf("exit %d, and %d: %s\n%+v", exit, code, said, live.Limits)
+	}
+	if d := cmp.Diff(live.Limits, again.Limits, cmpopts.EquateApprox(0, 0.01)); d != "" {
+		t.Errorf("live -, recorded +: %s", d)
+	}
+}
