@@ -97,8 +97,11 @@ func roleOf(p steps.Protocol, o Options) (string, error) {
 	return role, nil
 }
 
-// isJudged reports whether a clause applies to targets of the run's role.
+// isJudged reports whether a clause applies to targets of the run's role, or is judged of the client that it is about.
 func (r *run) isJudged(id string) bool {
+	if r.client != nil {
+		return r.client[id]
+	}
 	return len(steps.Roles(r.protocol)) == 1 || slices.Contains(r.concerned[id], r.role)
 }
 

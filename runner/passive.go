@@ -111,7 +111,9 @@ func NewPassive(o PassiveOptions) (*Passive, error) {
 	for _, role := range o.Roles {
 		ro := Options{Protocols: o.Protocols, Profile: o.Profile, Strict: o.Strict, Out: o.Out, Drivers: []string{o.Through},
 			Role: role}
-		if _, err := roleOf(p, ro); err != nil {
+		client, _ := steps.ClientOf(p)
+		isClient := client != "" && role == client
+		if _, err := roleOf(p, ro); err != nil && !isClient {
 			return nil, err
 		}
 		one := &passiveRun{judging: map[string][]string{}, run: &run{o: ro, protocol: p, role: role, ledger: ledger,
@@ -119,6 +121,12 @@ func NewPassive(o PassiveOptions) (*Passive, error) {
 		for _, m := range append(steps.PassiveMonitorsOf(p, role), o.Monitors...) {
 			for _, id := range m.Clauses {
 				one.judging[id] = append(one.judging[id], m.Name)
+			}
+		}
+		if isClient {
+			one.client = map[string]bool{}
+			for id := range one.judging {
+				one.client[id] = true
 			}
 		}
 		out.runs = append(out.runs, one)
@@ -135,7 +143,7 @@ func (p *Passive) Judgeable(role string) (judged, not []string) {
 		}
 		for _, row := range one.ledger.Rows() {
 			switch {
-			case !row.Tested() || !one.isJudged(row.ID):
+			case !row.Tested() && one.client == nil || !one.isJudged(row.ID):
 			case len(one.judging[row.ID]) > 0:
 				judged = append(judged, row.ID)
 			default:

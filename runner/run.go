@@ -121,6 +121,7 @@ type run struct {
 	role       string
 	everything []Planned           // all scenarios of the suite, whatever the selection
 	concerned  map[string][]string // clause → the roles of targets that its scenarios and monitors judge
+	client     map[string]bool     // the clauses that are judged of a client that is no target; nil for targets
 	ledger     *verdict.Ledger
 	brain      *llm.Brain
 	modelURL   string

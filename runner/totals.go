@@ -89,6 +89,7 @@ func (r *run) unjudgedReason(row verdict.Row) reports.Clause {
 		c.Section = r.o.Protocols.OfClause(row.ID) + " " + row.Section
 	}
 	switch {
+	case r.client[row.ID]: // whether targets are tested for it or not
 	case !row.Tested():
 		c.Excluded, c.Outcome, c.Reason = true, verdict.NotApplicable, "excluded: "+row.Reason
 	case !r.isJudged(row.ID):

@@ -71,8 +71,20 @@ func PassiveMonitors(p Protocol) []monitor.Monitor {
 	return out
 }
 
-// PassiveMonitorsOf returns those of PassiveMonitors that judge targets of a role.
+// ClientOf returns the client that Clients names, with its monitors; "" if there is none.
+func ClientOf(p Protocol) (name string, monitors []monitor.Monitor) {
+	if c, ok := p.(Clients); ok {
+		return c.Client()
+	}
+	return "", nil
+}
+
+// PassiveMonitorsOf returns those of PassiveMonitors that judge targets of a role, or those of the client that Clients
+// names.
 func PassiveMonitorsOf(p Protocol, role string) []monitor.Monitor {
+	if name, monitors := ClientOf(p); role != "" && role == name {
+		return monitors
+	}
 	return slices.DeleteFunc(PassiveMonitors(p), func(m monitor.Monitor) bool { return !m.For(role) })
 }
 

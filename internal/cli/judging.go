@@ -53,7 +53,9 @@ func (o *judgingOptions) declareFlags(f *pflag.FlagSet, out string) {
 
 // judgedRoles returns the roles of --role, or else those that are named, or the first of each side.
 func (o *judgingOptions) judgedRoles(p steps.Protocol, named []string) ([]proxy.Role, error) {
-	if err := knownRoles(o.roles, []string{steps.Name(p)}); err != nil {
+	client, _ := steps.ClientOf(p)
+	targets := slices.DeleteFunc(slices.Clone(o.roles), func(r string) bool { return client != "" && r == client })
+	if err := knownRoles(targets, []string{steps.Name(p)}); err != nil {
 		return nil, err
 	}
 	if slices.Contains(o.roles, everyRole) {

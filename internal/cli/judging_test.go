@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/coder/websocket"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
@@ -62,5 +64,72 @@ func TestJudgedDemands(t *testing.T) {
 	}
 	if d := cmp.Diff(live.Limits, again.Limits, cmpopts.EquateApprox(0, 0.01)); d != "" {
 		t.Errorf("live -, recorded +: %s", d)
+	}
+}
+
+// TestRecordingJudgedOfClient: the recording of a play, in which Parley was the server, judges the client, which is no
+// target of a run; so does that of a play between the client and its server.
+func TestRecordingJudgedOfClient(t *testing.T) {
+	server := chatServer(t, "no-timestamp")
+	for _, row := range []struct {
+		content, outcome string
+		flags            []string
+	}{
+		{`,"content":"hi"`, "passed", nil},
+		{"", "failed", nil},
+		{`,"content":"hi"`, "passed", []string{"--upstream", server}},
+		{"", "failed", []string{"--upstream", server}},
+	} {
+		line, stop := simulating(t, append([]string{"--protocol", "session-chat", "--as", "server"}, row.flags...)...)
+		page, at := line(), line()
+		talk(t, at+"/chat/ws", `{"type":"chat","agent_id":"a"`+row.content+`}`, `"message_type"`)
+		res, err := quickClient(t).Get(page + "/api/v1/sessions/1/recording")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop()
+		out := t.TempDir()
+		_, said, code := invoke(t, "recording", "judge", writtenFile(t, "play.jsonl", string(text)), "--out", out)
+		all := resultsIn(t, out)
+		if len(all.Runs) != 1 || all.Runs[0].Role != "frontend" || (code == 1) != (row.outcome == "failed") {
+			t.Fatalf("%v: exit %d, %d runs: %s\n%s", row, code, len(all.Runs), said, text)
+		}
+		counted := 0
+		for _, c := range all.Runs[0].Clauses {
+			if !c.OtherRole && !c.Excluded {
+				counted++
+			}
+		}
+		if got := clauseOf(all, "SC-031"); string(got.Outcome) != row.outcome || counted != 7 {
+			t.Errorf("%v: SC-031 %s, of %d clauses: %s", row, got.Outcome, counted, said)
+		}
+	}
+}
+
+// talk sends a text to the server of a play, and waits for a message with another.
+func talk(t *testing.T, url, text, answer string) {
+	t.Helper()
+	c, _, err := websocket.Dial(t.Context(), url, &websocket.DialOptions{HTTPClient: quickClient(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.CloseNow()
+	if err := c.Write(t.Context(), websocket.MessageText, []byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		_, got, err := c.Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(got), answer) {
+			_ = c.Close(websocket.StatusNormalClosure, "")
+			return
+		}
 	}
 }

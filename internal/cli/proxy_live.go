@@ -337,9 +337,13 @@ func (o proxyOptions) recordTraffic(opts *proxy.Options) (end func() error, err 
 	}
 	h := recording.Header{Protocol: steps.Name(opts.Protocol), URL: o.to, Began: time.Now(),
 		By: program + " " + suite.Version, Redacted: true}
+	recorded := opts.Roles
+	if server := (&between{o: *opts}).judgedRoles(proxy.Server); o.console != "" && len(server) > 0 {
+		recorded = server // what the client got may be something else
+	}
 	if first, err := proxy.RolesOf(opts.Protocol, nil); err == nil &&
-		!slices.Equal(roleNames(first), roleNames(opts.Roles)) {
-		h.Role = strings.Join(roleNames(opts.Roles), ", ") // a recording of the first of each side names none
+		!slices.Equal(roleNames(first), roleNames(recorded)) {
+		h.Role = strings.Join(roleNames(recorded), ", ") // a recording of the first of each side names none
 	}
 	if len(o.command) > 0 {
 		h.Driver = overStdio // which a replay starts a process for

@@ -178,12 +178,14 @@ func commonURL(files []*judgedFile) string {
 func (j *judgingFiles) rolesOf(f *judgedFile) ([]proxy.Role, error) {
 	named := f.header.Roles()
 	if len(j.roles) == 0 && len(named) > 0 {
-		known := steps.Roles(j.protocol)
+		known := slices.Clone(steps.Roles(j.protocol))
+		if client, _ := steps.ClientOf(j.protocol); client != "" {
+			known = append(known, client)
+		}
 		judged := slices.DeleteFunc(slices.Clone(named), func(r string) bool { return !slices.Contains(known, r) })
 		if len(judged) == 0 {
-			f.unjudged = fmt.Sprintf("it is the recording of a %s, as its header says, and targets of %s are: %s; parley "+
-				"simulate judges others while it plays the server (--role names a role all the same)", words.Either(named),
-				steps.Name(j.protocol), words.Either(known))
+			f.unjudged = fmt.Sprintf("its header says that %s was judged, of which %s has no clauses: those are of %s (--role "+
+				"names one)", words.Either(named), steps.Name(j.protocol), words.Either(known))
 			return nil, nil
 		}
 		named = judged

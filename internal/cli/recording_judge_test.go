@@ -120,6 +120,31 @@ func TestRecordingJudgedAsLive(t *testing.T) {
 	}
 }
 
+// TestRecordingJudgedInRoles: a recording names the roles in which it was judged live, if they are not the usual ones,
+// clients that are no targets among them; and the lines of a command are judged as live.
+func TestRecordingJudgedInRoles(t *testing.T) {
+	live, file, exit := recordLive(t, "session-chat", startTarget(t, "session-chat", "server", ""),
+		func(t *testing.T, url string) { runChatTurn(t, quickClient(t), url) }, "--role", "server", "--role", "frontend")
+	out := t.TempDir()
+	_, said, code := invoke(t, "recording", "judge", file, "--out", out)
+	if again := resultsIn(t, out); code != exit || len(again.Runs) != 2 || clauseOf(again, "SC-031").ID == "" {
+		t.Fatalf("exit %d, and live %d: %s", code, exit, said)
+	}
+	sameJudged(t, live, resultsIn(t, out))
+
+	out, file = t.TempDir(), filepath.Join(t.TempDir(), "lines.jsonl")
+	lines := `{"parley":"fence","id":"f1"}` + "\n" + `{"event":"CONTROL","subtype":"INTERRUPT","session_id":"s1"}` + "\n"
+	p := startProxyReading(t, strings.NewReader(lines), "--protocol", "session-runtime", "--out", out, "--record", file,
+		"--", "sh", "-c", `read -r line; echo '{"parley":"fenced","id":"f1"}'; read -r line; echo '{"event":1}'`)
+	p.awaitEnd()
+	live, out = resultsIn(t, out), t.TempDir()
+	_, said, code = invoke(t, "recording", "judge", file, "--out", out)
+	if code != live.Exit || strings.Contains(said, "none of its") {
+		t.Errorf("exit %d, and live %d: %s", code, live.Exit, said)
+	}
+	sameJudged(t, live, resultsIn(t, out))
+}
+
 // recordLive puts a proxy before a server while a client acts, and returns its results, its recording and its exit
 // code.
 func recordLive(t *testing.T, protocol, server string, act func(*testing.T, string),

@@ -184,6 +184,14 @@ func (j bothSides) Role() string {
 	return strings.Join(names, ", ")
 }
 
+// ProgramRole implements console.ProgramJudge.
+func (j bothSides) ProgramRole() string {
+	if j.program != nil {
+		return j.program.Role()
+	}
+	return strings.Join(roleNames(j.b.judgedRoles(proxy.Client)), ", ")
+}
+
 // Clauses implements console.Judge.
 func (j bothSides) Clauses() []string {
 	var all []string

@@ -262,6 +262,12 @@ type Judge interface {
 	Follow(ctx context.Context, tell func([]steps.Failure))
 }
 
+// ProgramJudge is an optional interface of a Judge of both sides of a play between a program and its server, whose
+// records are those of the program's end.
+type ProgramJudge interface {
+	ProgramRole() string // in which the program alone is judged; "" if it is not
+}
+
 // PlayState is the state of a player.
 type PlayState struct {
 	Mind   string            // auto, ask, script or mutant

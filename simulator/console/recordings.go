@@ -48,7 +48,11 @@ func (s *session) writeRecording(w io.Writer) error {
 		return s.test.Record(w)
 	}
 	shown := s.sessionView()
-	rec, err := recording.NewWriter(w, recording.Header{Protocol: s.protocol, Role: shown.Role, Driver: shown.Driver,
+	role := shown.Role
+	if both, ok := s.judge.(ProgramJudge); ok { // what the server got may be something else
+		role = both.ProgramRole()
+	}
+	rec, err := recording.NewWriter(w, recording.Header{Protocol: s.protocol, Role: role, Driver: shown.Driver,
 		URL: shown.URL, Began: s.began}, nil)
 	if err != nil {
 		return err

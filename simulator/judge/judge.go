@@ -64,11 +64,11 @@ type Options struct {
 // New makes a Judge. It returns nil if the protocol has no clauses that can be judged by the messages of such a
 // program.
 func New(o Options) (*Judge, error) {
-	role, client, err := roleOf(o.Protocol, o.Side)
+	role, err := roleOf(o.Protocol, o.Side)
 	if err != nil || len(role.Monitors) == 0 {
 		return nil, err
 	}
-	bound := role.Name
+	bound, client := role.Name, role.NoTarget
 	if client {
 		bound = o.Protocol.Kind().Roles[0] // the client of such a target, whose profile has the wire names
 	}
@@ -89,23 +89,18 @@ func New(o Options) (*Judge, error) {
 	return j, nil
 }
 
-// roleOf returns the role in which a program on a side is judged; it has no monitors if there is none. client says that
-// the program is the client of steps.Clients.
-func roleOf(p steps.Protocol, side gate.Side) (role proxy.Role, client bool, err error) {
+// roleOf returns the role in which a program on a side is judged; it has no monitors if there is none.
+func roleOf(p steps.Protocol, side gate.Side) (role proxy.Role, err error) {
 	roles, err := proxy.RolesOf(p, nil)
-	if err != nil {
-		return role, false, err
+	if client, _ := steps.ClientOf(p); err == nil && client != "" {
+		var clients []proxy.Role
+		clients, err = proxy.RolesOf(p, []string{client})
+		roles = append(roles, clients...)
 	}
 	if i := slices.IndexFunc(roles, func(r proxy.Role) bool { return r.Side == side }); i >= 0 {
-		return roles[i], false, nil
+		return roles[i], err
 	}
-	c, ok := p.(steps.Clients)
-	if !ok || side != gate.Client {
-		return role, false, nil
-	}
-	name, monitors := c.Client()
-	_, together := p.(steps.Correlator) // requests do not use the connections that they are about
-	return proxy.Role{Name: name, Side: side, Together: together, Monitors: monitors}, true, nil
+	return role, err
 }
 
 // Doubt says that from now on the records of a connection do not show what the program got, and why. Later records are

@@ -298,6 +298,7 @@ type Role struct {
 	Name     string            // of the protocol
 	Side     Side              // the side of its targets
 	Together bool              // all connections are judged together, else each separately
+	NoTarget bool              // it is the client of steps.Clients, which sees records as seen at the client's end
 	Monitors []monitor.Monitor // that judge it
 }
 
@@ -312,12 +313,14 @@ func (r Role) Clauses() []string {
 }
 
 // RolesOf returns the roles in which the traffic of a protocol can be judged: those named, or, for none, the first role
-// of each side. The error names an unknown role.
+// of each side. The client of steps.Clients, which is no target, is judged if it is named. The error names an unknown
+// role.
 func RolesOf(p steps.Protocol, named []string) ([]Role, error) {
 	kind := p.Kind()
 	var out []Role
+	client, _ := steps.ClientOf(p)
 	for _, name := range named {
-		if !slices.Contains(kind.Roles, name) {
+		if !slices.Contains(kind.Roles, name) && name != client {
 			return nil, fmt.Errorf("%s has no role %q", kind.Protocol, name)
 		}
 	}
@@ -332,6 +335,11 @@ func RolesOf(p steps.Protocol, named []string) ([]Role, error) {
 			together = false
 		}
 		out = append(out, Role{Name: name, Side: side, Together: together, Monitors: steps.PassiveMonitorsOf(p, name)})
+	}
+	if client != "" && slices.Contains(named, client) {
+		_, together := p.(steps.Correlator) // requests do not use the connections that they are about
+		out = append(out, Role{Name: client, Side: Client, Together: together, NoTarget: true,
+			Monitors: steps.PassiveMonitorsOf(p, client)})
 	}
 	return out, nil
 }
@@ -358,6 +366,19 @@ type judgedRole struct {
 
 func newRole(r Role, o Options, ledger *verdict.Ledger, base string) *judgedRole {
 	profile := *o.Profile
-	profile.Role = r.Name
+	if profile.Role = r.Name; r.NoTarget { // the client of such a target, whose profile has the wire names
+		profile.Role = o.Protocol.Kind().Roles[0]
+	}
 	return &judgedRole{Role: r, Codec: newCodec(o.Protocol, &profile, ledger, o.Strict, base)}
+}
+
+// seesMirrored reports whether the tester of the role is at the server's end.
+func (r *judgedRole) seesMirrored() bool { return r.Side == Client && !r.NoTarget }
+
+// observe returns what the tester of the role would have: see Codec.Observed.
+func (r *judgedRole) observe(records []transcript.Record) (out []transcript.Record, filters bool) {
+	if r.NoTarget {
+		return records, false
+	}
+	return r.Observed(records)
 }

@@ -69,13 +69,13 @@ func (p *Proxy) newTape(r *judgedRole, name string, keep transcript.Keep,
 // appendRecord appends a record of the client's end. n is its number in the proxy, and when is the time at which it
 // passed. It returns its number on the tape.
 func (one *tape) appendRecord(r transcript.Record, n int, when time.Time) int {
-	if one.role.Side == Client {
+	if one.role.seesMirrored() {
 		r = mirrorRecord(r)
 	}
 	was, answers := one.asked[r.Reply]
 	delete(one.asked, r.Reply)
 	r.Reply = was.n
-	if answers && one.role.Side == Client && r.Kind == transcript.Response {
+	if answers && one.role.seesMirrored() && r.Kind == transcript.Response {
 		r.Label = was.label
 	}
 	if was.orphan {
@@ -194,7 +194,7 @@ func (one *tape) judgeRecords(held func(clause string, record int)) (out []verdi
 		last = records[len(records)-1].N
 	}
 	records = omitLong(records)
-	records, filters := one.role.Observed(records)
+	records, filters := one.role.observe(records)
 	monitors := one.role.Monitors
 	if one.whyPartly() != "" { // so only judgements on single records count
 		monitors = slices.DeleteFunc(slices.Clone(monitors), func(m monitor.Monitor) bool { return !m.PerRecord })
