@@ -25,6 +25,7 @@ import (
 	"parley/features/verdict"
 	"parley/runner"
 	"parley/steps"
+	"parley/steps/obligation"
 	"parley/transport/driver"
 	"parley/transport/recording"
 	"parley/transport/transcript"
@@ -53,6 +54,7 @@ type Session struct {
 	known known
 
 	courses courses
+	owing   *steps.Owing // nil: the protocol has no model
 }
 
 // leaving is a clause that a step has not tested. The same step tests it later if the act that was missing was made.
@@ -81,7 +83,8 @@ func Open(ctx context.Context, o runner.Options) (*Session, error) {
 	}
 	s := &Session{live: live, ledger: ledger, over: make(chan struct{}), worst: verdict.Worst{},
 		left:  map[leaving]struct{}{},
-		fresh: make(chan struct{})}
+		fresh: make(chan struct{}),
+		owing: steps.NewOwing(live.Protocol, live.Role, "", obligation.Ours)}
 	ctx, s.judging = context.WithCancel(ctx)
 	s.judge.Go(func() { s.judgeOn(ctx) })
 	return s, nil
@@ -189,10 +192,8 @@ func (s *Session) Close() steps.Result {
 	defer s.checking.Unlock()
 	_ = s.judgeNew(context.Background()) // steps.ErrLiveOver on a second call
 	res := s.live.Close()
-	select {
-	case <-s.over:
+	if s.isOver() {
 		return res
-	default:
 	}
 	var monitors []steps.Failure
 	for _, f := range res.Failures {

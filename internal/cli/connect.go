@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -224,7 +225,7 @@ func (o connectOptions) runTyped(ctx context.Context, live *simulator.Session, a
 		width, height = 80, 24
 	}
 	return holdConversation(ctx, live, in, s.Out, [2]int{width, height}, door.Options{Session: live,
-		Color: s.Color && !o.noColor, Width: s.OutWidth, Times: true, Again: again})
+		Color: s.Color && !o.noColor, Width: s.OutWidth, Times: true, Again: again, TellWaits: 2 * time.Second})
 }
 
 // maxOffered bounds what Tab lists.

@@ -38,6 +38,8 @@ func init() {
 		{"undo", "", "leave the last line out of what .save writes", (*Terminal).undoStep},
 		{"save", "FILE.feature|FILE.jsonl", "write what was done as a scenario, for parley run --features; or the recording",
 			(*Terminal).saveScenario},
+		{"owed", "", "what the target owes now: since when, by which clause, and what would settle it",
+			(*Terminal).printOwed},
 		{"clauses", "", "the clauses that were judged so far", (*Terminal).printClauses},
 		{"explain", "CLAUSE", "what a clause says", (*Terminal).explainClause},
 		{"steps", "[WORDS]", "all steps, or those that have the words: the same as ?WORDS", (*Terminal).printList},

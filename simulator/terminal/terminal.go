@@ -27,6 +27,10 @@ type Options struct {
 	Times   bool   // records are printed with their times and numbers; without, the output of two runs can be compared
 	Again   string // the command that runs saved scenarios, without --features; "": against the bundled target
 	Steady  bool   // a script: it waits until nothing more arrives before it continues, and a mistake ends it
+
+	// TellWaits is after how long it is told what a step waits for that is owed, and again after twice that, and so on; 0:
+	// it is not told.
+	TellWaits time.Duration
 }
 
 // Terminal prints a session and carries out lines. Safe for concurrent use.
@@ -162,17 +166,24 @@ func (t *Terminal) carryOut(ctx context.Context, l Line) error {
 	case strings.HasPrefix(l.Text, "."):
 		return t.runCommand(ctx, l.Text[1:])
 	}
+	from := t.o.Session.Transcript().Len()
 	if party, body, ok := rawMessage(l.Text); ok {
 		mark, err := t.o.Session.Send(ctx, party, body)
-		if err == nil && mark == 0 {
+		switch {
+		case err != nil:
+			return err
+		case mark == 0:
 			t.printText("the message was not sent: the connection has ended")
+		case t.o.Steady:
+			t.awaitQuiet(ctx)
 		}
-		return err
+		t.tellOwed(ctx, from)
+		return nil
 	}
 	t.mu.Lock()
 	before := t.findings
 	t.mu.Unlock()
-	judged, err := t.o.Session.Do(ctx, l.Text, l.Arg)
+	judged, err := t.runStep(ctx, l)
 	if err != nil {
 		return err
 	}
@@ -180,7 +191,18 @@ func (t *Terminal) carryOut(ctx context.Context, l Line) error {
 		t.awaitQuiet(ctx)
 	}
 	t.printStepResult(judged, before)
+	t.tellOwed(ctx, from)
 	return nil
+}
+
+// runStep runs a step, and tells meanwhile what it waits for.
+func (t *Terminal) runStep(ctx context.Context, l Line) (steps.Judged, error) {
+	running, done := context.WithCancel(ctx)
+	var telling sync.WaitGroup
+	telling.Go(func() { t.tellWaits(running) })
+	defer telling.Wait()
+	defer done()
+	return t.o.Session.Do(ctx, l.Text, l.Arg)
 }
 
 // printStepResult prints the result of a step, before which so many findings had been printed.

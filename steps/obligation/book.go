@@ -91,6 +91,7 @@ type Book[M Message, A any] struct {
 	overdue []overdue[M, A]
 	latest  int // the record of the last message that Delivered was told of
 	handled int // everything before this record has been handled
+	kept    int // the first findings, which are no deviations
 }
 
 // hold lists clauses that forbid a reaction to a message. A violation shows as a message that nothing calls for; at the

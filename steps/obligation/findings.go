@@ -93,6 +93,7 @@ func (b *Book[M, A]) Close() { b.owed, b.overdue, b.held = nil, nil, nil }
 type Entry struct {
 	Session string        `json:"session,omitzero"` // "" if there is but one
 	What    string        `json:"what"`
+	Or      []string      `json:"or,omitzero"` // what else would settle it
 	Clauses []string      `json:"clauses"`
 	Record  int           `json:"record"` // the message that obliges it to this
 	Cause   string        `json:"cause"`  // what that message is
@@ -103,17 +104,34 @@ type Entry struct {
 // Owing lists what the party owes now, oldest first: not what it may do. After a deviation of the model that is
 // unknown, and it lists nothing.
 func (b *Book[M, A]) Owing() (out []Entry) {
-	if slices.ContainsFunc(b.Findings, func(f verdict.Finding) bool { return !f.OK && f.Model != "" }) {
+	if b.deviated() {
 		return nil
 	}
-	told := map[*Choice]bool{}
+	at := map[*Choice]int{} // of several ways, the first is an entry, and has the others
 	for _, o := range b.owed {
-		if o.Done || o.Optional || o.Choice.taken || len(o.Clauses) == 0 || told[o.Choice] {
+		if o.Done || o.Optional || o.Choice.taken || len(o.Clauses) == 0 {
 			continue
 		}
-		told[o.Choice] = true // of several ways, the first
+		if i, told := at[o.Choice]; told {
+			if e := &out[i]; o.What != e.What && !slices.Contains(e.Or, o.What) {
+				e.Or = append(e.Or, o.What)
+			}
+			continue
+		}
+		at[o.Choice] = len(out)
 		out = append(out, Entry{What: o.What, Clauses: o.Clauses, Record: o.Cause.Record(), Cause: o.Cause.Title(),
 			Since: o.Cause.Time(), Timed: o.Timed})
 	}
 	return out
+}
+
+// deviated reports whether a finding is a deviation of the model. Findings are looked at once: of those before the first
+// deviation none becomes one, and that one may be withdrawn (behindFence).
+func (b *Book[M, A]) deviated() bool {
+	for ; b.kept < len(b.Findings); b.kept++ {
+		if f := &b.Findings[b.kept]; !f.OK && f.Model != "" {
+			return true
+		}
+	}
+	return false
 }
