@@ -16,8 +16,8 @@ func (s *Session) Owed() (list []steps.Owed, count int, modelled bool) {
 	return list, count, true
 }
 
-// Wait says in a line what the running step waits for that is owed: what, by whom, since when, by which clauses, and how
-// to end the wait. "" if no step waits, or nothing is owed.
+// Wait says in a line what the running step waits for that is owed: what, by whom, since when, by which clauses, and
+// how to end the wait. "" if no step waits, or nothing is owed.
 func (s *Session) Wait() string {
 	now, _ := s.Progress()
 	if now.Awaits == nil {

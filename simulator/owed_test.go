@@ -18,7 +18,8 @@ import (
 	"parley/transport/transcript"
 )
 
-// openMutant begins a session with a mutant of session-runtime, which answers no fence and has an hour for each message.
+// openMutant begins a session with a mutant of session-runtime, which answers no fence and has an hour for each
+// message.
 func openMutant(t *testing.T, id string) *simulator.Session {
 	t.Helper()
 	all := bundled.All.Mutants(protocols.Kinds(), "session-runtime", "")

@@ -56,8 +56,8 @@ func NewOwing(p Protocol, role, conn string, o obligation.Observer) *Owing {
 	return &Owing{by: cmp.Or(role, "target"), conn: conn, model: model}
 }
 
-// Take takes the next record, decoded. More records than a run keeps (transcript.MaxRecords, MaxBytes) leave unknown what
-// is owed.
+// Take takes the next record, decoded. More records than a run keeps (transcript.MaxRecords, MaxBytes) leave unknown
+// what is owed.
 func (o *Owing) Take(r transcript.Record) {
 	if o == nil {
 		return
@@ -166,5 +166,6 @@ func TellWait(a Awaited, owed []Owed, now time.Time) string {
 			owed[0].By, owed[0].What, owed[0].Demands())
 	}
 	o := owed[i]
-	return fmt.Sprintf("waiting for %s from the %s, %d s, %s; Ctrl-C", o.What, o.By, int(o.Age(now).Seconds()), o.Demands())
+	return fmt.Sprintf("waiting for %s from the %s, %d s, %s; Ctrl-C", o.What, o.By, int(o.Age(now).Seconds()),
+		o.Demands())
 }

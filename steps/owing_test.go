@@ -66,7 +66,8 @@ func TestOwing(t *testing.T) {
 	}
 }
 
-// TestOwingIsUnknown: when records are lost, or are more than a run keeps, nothing is listed, and the model sees no more.
+// TestOwingIsUnknown: when records are lost, or are more than a run keeps, nothing is listed, and the model sees no
+// more.
 func TestOwingIsUnknown(t *testing.T) {
 	m := &countingModel{}
 	o := NewOwing(counting{countingModel: m}, "", "", obligation.Ours)
@@ -113,7 +114,8 @@ func TestOwingWithoutModel(t *testing.T) {
 // TestTellWait: the line of a step that waits names the debt that its act has caused, or else the oldest.
 func TestTellWait(t *testing.T) {
 	now := time.Now()
-	owed := []Owed{{By: "server", What: "a pong", Clauses: []string{"X-001"}, Record: 3, Since: now.Add(-90 * time.Second)},
+	owed := []Owed{{By: "server", What: "a pong", Clauses: []string{"X-001"}, Record: 3,
+		Since: now.Add(-90 * time.Second)},
 		{By: "server", What: "agent_switched to client A", Clauses: strings.Fields("X-002 X-003 X-004 X-005"), Record: 7,
 			Since: now.Add(-12500 * time.Millisecond)}}
 	a := Awaited{What: "client A is switched", After: 7, Since: now.Add(-2 * time.Second)}

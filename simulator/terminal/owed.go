@@ -79,8 +79,8 @@ func (t *Terminal) tellOwed(ctx context.Context, mark int) {
 	}
 }
 
-// tellWaits prints what the running step waits for that is owed, until ctx ends: after a while, and then whenever it has
-// waited twice as long.
+// tellWaits prints what the running step waits for that is owed, until ctx ends: after a while, and then whenever it
+// has waited twice as long.
 func (t *Terminal) tellWaits(ctx context.Context) {
 	began := time.Now()
 	for next := t.o.TellWaits; next > 0; next *= 2 {

@@ -125,8 +125,8 @@ func (b *Book[M, A]) Owing() (out []Entry) {
 	return out
 }
 
-// deviated reports whether a finding is a deviation of the model. Findings are looked at once: of those before the first
-// deviation none becomes one, and that one may be withdrawn (behindFence).
+// deviated reports whether a finding is a deviation of the model. Findings are looked at once: of those before the
+// first deviation none becomes one, and that one may be withdrawn (behindFence).
 func (b *Book[M, A]) deviated() bool {
 	for ; b.kept < len(b.Findings); b.kept++ {
 		if f := &b.Findings[b.kept]; !f.OK && f.Model != "" {

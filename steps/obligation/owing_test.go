@@ -42,7 +42,8 @@ func TestOwing(t *testing.T) {
 	b.Allow(hi, "perhaps", word("perhaps"))
 	b.Owe(&Owed[said, int]{What: "bye", Cause: hi, Clauses: []string{"X-002"}, Match: word("bye")})
 	wants("at first", "yes", "no", "bye")
-	if e := b.Owing()[0]; e.Record != 1 || e.Cause != "hi" || e.Since != time.Second || !slices.Equal(e.Or, []string{"no"}) {
+	if e := b.Owing()[0]; e.Record != 1 || e.Cause != "hi" || e.Since != time.Second ||
+		!slices.Equal(e.Or, []string{"no"}) {
 		t.Errorf("the first is %+v", e)
 	}
 	b.Settle(said{2, "no"})
