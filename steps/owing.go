@@ -24,6 +24,8 @@ type Owed struct {
 	Cause   string    // what that message is
 	Since   time.Time // when it passed
 	Timed   bool      // it comes at a time, and not because of another message
+
+	At transcript.Record // the message that obliges it to this; only of proxied traffic
 }
 
 // MostOwed bounds the list of what is owed: the oldest are in it, and the rest is counted.

@@ -24,10 +24,11 @@ type Broken struct {
 	steps.Failure
 }
 
-// appendTo appends a record to a tape. The caller holds p.mu.
+// appendTo appends a record to a tape, and keeps its number in the proxy if something will be said about it. The caller
+// holds p.mu.
 func (p *Proxy) appendTo(one *tape, r transcript.Record, n int, when time.Time) {
 	at := one.appendRecord(r, n, when)
-	if at > 0 && p.o.Checked != nil {
+	if at > 0 && (p.o.Checked != nil || one.owing != nil && at <= transcript.MaxRecords) {
 		one.numbers = append(one.numbers, n)
 	}
 }
@@ -44,24 +45,18 @@ func (p *Proxy) judgeTape(one *tape, said *Checked) (judged []verdict.Judgement,
 	p.mu.Lock()
 	numbers := one.numbers // only appended to
 	p.mu.Unlock()
-	numberOf := func(record int) int {
-		if record < 1 || record > len(numbers) {
-			return 0
-		}
-		return numbers[record-1]
-	}
 	if said.Held == nil {
 		said.Held = map[int][]string{}
 	}
 	for record, clauses := range held {
-		if n := numberOf(record); n > 0 {
+		if n := numberOf(numbers, record); n > 0 {
 			said.Held[n] = append(said.Held[n], clauses...)
 		}
 	}
 	redact := p.secrets.newRedactor()
 	for _, f := range failures {
 		f.Expected, f.Observed, f.Diff = redact.String(f.Expected), redact.String(f.Observed), ""
-		said.Broken = append(said.Broken, Broken{numberOf(f.At), one.name, one.role.Name, f})
+		said.Broken = append(said.Broken, Broken{numberOf(numbers, f.At), one.name, one.role.Name, f})
 	}
 	return judged, failures, whole
 }

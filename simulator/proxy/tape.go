@@ -31,7 +31,8 @@ type tape struct {
 	orphans  atomic.Int64          // such requests without an answer
 	unknown  atomic.Bool           // such a request was accepted
 	long     atomic.Bool           // a message was too long to be judged
-	numbers  []int                 // of the records in the proxy; only with Options.Checked, and guarded by the proxy
+	numbers  []int                 // of the records in the proxy; see appendTo; guarded by the proxy
+	owing    *steps.Owing          // nil: what is owed is not known
 	judgedTo int                   // number of records at the last judgement
 	cost     time.Duration         // of the last judgement
 }
@@ -49,7 +50,7 @@ func (p *Proxy) newTape(r *judgedRole, name string, keep transcript.Keep,
 	if p.recorded {
 		began = p.began
 	}
-	one := &tape{role: r, name: name, asked: map[int]pendingRecord{}}
+	one := &tape{role: r, name: name, asked: map[int]pendingRecord{}, owing: r.newOwing(name)}
 	decode := r.Decoder()
 	var err error
 	one.t, err = transcript.NewSpillingAt(began, func(rec *transcript.Record) {

@@ -1,0 +1,50 @@
+package proxy
+
+import (
+	"parley/steps"
+	"parley/steps/obligation"
+)
+
+// newOwing returns what follows the debts of a tape; nil if the protocol has no model of the role, or if only whole
+// tapes show which records a test of the role would have (steps.Witness).
+func (r *judgedRole) newOwing(conn string) *steps.Owing {
+	if _, filters := r.protocol.(steps.Witness); filters {
+		return nil
+	}
+	return steps.NewOwing(r.protocol, r.Name, conn, obligation.Foreign)
+}
+
+// Owed returns what each side owes now, the oldest first: at most steps.MostOwed, and how many there are. Record is the
+// number in Options.Record. It has secrets: see Redactor. Each record is read once, by whoever asks next. What the
+// traffic leaves unknown is not listed.
+func (p *Proxy) Owed() (list []steps.Owed, count int) {
+	p.mu.Lock()
+	all := append(p.all[:len(p.all):len(p.all)], p.tapes...)
+	p.mu.Unlock()
+	for _, one := range all {
+		if one.owing == nil || one.whyPartly() != "" {
+			continue
+		}
+		some, n := one.owing.Read(one.t)
+		p.mu.Lock()
+		numbers := one.numbers // only appended to
+		p.mu.Unlock()
+		for i := range some {
+			o := &some[i]
+			if page := one.t.Page(o.Record-1, 1); len(page) > 0 {
+				o.At = page[0]
+			}
+			o.Record = numberOf(numbers, o.Record)
+		}
+		list, count = steps.JoinOwed(list, some), count+n
+	}
+	return list, count
+}
+
+// numberOf returns the number in Options.Record of a record of a tape; 0 if it has none.
+func numberOf(numbers []int, record int) int {
+	if record < 1 || record > len(numbers) {
+		return 0
+	}
+	return numbers[record-1]
+}
