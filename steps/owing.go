@@ -12,7 +12,7 @@ import (
 	"parley/transport/transcript"
 )
 
-// Owed is what a party owes at a moment, for people. It has what targets have written, secrets included.
+// Owed is what a party owes at a moment, for people.
 type Owed struct {
 	By      string    // who owes it: the role of the target
 	Conn    string    // of traffic whose connections are independent: on which one; else ""
@@ -139,6 +139,16 @@ func JoinOwed(lists ...[]Owed) []Owed {
 	all := slices.Concat(lists...)
 	slices.SortStableFunc(all, func(a, b Owed) int { return a.Since.Compare(b.Since) })
 	return all[:min(len(all), MostOwed)]
+}
+
+// Redacted returns it without secrets in its texts, which redact removes.
+func (o Owed) Redacted(redact func(string) string) Owed {
+	o.What, o.Cause, o.Session = redact(o.What), redact(o.Cause), redact(o.Session)
+	o.Or = slices.Clone(o.Or)
+	for i := range o.Or {
+		o.Or[i] = redact(o.Or[i])
+	}
+	return o
 }
 
 // Age returns for how long it is owed, in whole seconds.

@@ -29,10 +29,22 @@ func (o proxyOptions) openScreen(opts *proxy.Options, collect *runner.Passive, s
 		return nil
 	}
 	v := trafficview.New(trafficview.Options{Judges: o.judgesText(*opts, collect), In: in, Out: s.Err,
-		TypeOf: typesOf(steps.Name(opts.Protocol)), Color: s.Color && !o.noColor,
+		TypeOf: typesOf(steps.Name(opts.Protocol)), Color: s.Color && !o.noColor, Explain: sentencesOf(opts.Protocol),
 		Export: func(records []transcript.Record) (string, error) { return o.exportRecords(opts.Protocol, records) }})
 	o.showOn(v, opts)
 	return v
+}
+
+// sentencesOf returns a function that returns what a clause of a protocol says.
+func sentencesOf(p steps.Protocol) func(clause string) string {
+	ledger, err := steps.LedgerOf(p)
+	if err != nil {
+		return nil
+	}
+	return func(clause string) string {
+		row, _ := ledger.Row(clause)
+		return strings.TrimSpace(string(row.Level) + " " + row.Text)
+	}
 }
 
 // showOn has the view told what passes, beside whoever is told already. Nothing else is printed meanwhile.
@@ -81,7 +93,7 @@ func (o proxyOptions) exportRecords(protocol steps.Protocol, records []transcrip
 
 // watchScreen shows the traffic of a proxy until the person leaves it, or ctx ends.
 func (o proxyOptions) watchScreen(ctx context.Context, v *trafficview.View, p *proxy.Proxy) error {
-	return v.Run(ctx, p.URL()+" → "+transcript.MaskURLs(o.to), p.Stats)
+	return v.Run(ctx, p.URL()+" → "+transcript.MaskURLs(o.to), p)
 }
 
 // noteHeld says in the results that messages were held back by hand: what was late may be late for that.

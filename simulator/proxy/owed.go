@@ -15,12 +15,13 @@ func (r *judgedRole) newOwing(conn string) *steps.Owing {
 }
 
 // Owed returns what each side owes now, the oldest first: at most steps.MostOwed, and how many there are. Record is the
-// number in Options.Record. It has secrets: see Redactor. Each record is read once, by whoever asks next. What the
-// traffic leaves unknown is not listed.
+// number in Options.Record. Secrets are removed, but not from At. Each record is read once, by whoever asks next. What
+// the traffic leaves unknown is not listed.
 func (p *Proxy) Owed() (list []steps.Owed, count int) {
 	p.mu.Lock()
 	all := append(p.all[:len(p.all):len(p.all)], p.tapes...)
 	p.mu.Unlock()
+	redact := p.secrets.newRedactor()
 	for _, one := range all {
 		if one.owing == nil || one.whyPartly() != "" {
 			continue
@@ -30,6 +31,7 @@ func (p *Proxy) Owed() (list []steps.Owed, count int) {
 		numbers := one.numbers // only appended to
 		p.mu.Unlock()
 		for i := range some {
+			some[i] = some[i].Redacted(redact.String)
 			o := &some[i]
 			if page := one.t.Page(o.Record-1, 1); len(page) > 0 {
 				o.At = page[0]

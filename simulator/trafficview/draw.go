@@ -32,6 +32,8 @@ func (s *screen) View() tea.View {
 	switch {
 	case s.help:
 		lines = append(lines, helpLines()...)
+	case s.listing:
+		lines = append(lines, s.listLines()...)
 	case s.inspect && s.chosen() != nil:
 		all := s.inspectLines(s.chosen())
 		s.scroll = max(0, min(s.scroll, len(all)-s.rows()))
@@ -48,10 +50,11 @@ func (s *screen) View() tea.View {
 			lines = append(lines, "", "  "+s.emptyText())
 		}
 	}
-	for len(lines) < s.height-2 {
+	room := s.rows() + 2
+	for len(lines) < room {
 		lines = append(lines, "")
 	}
-	lines = append(lines[:s.height-2], s.stateLine(), s.keysLine())
+	lines = append(append(lines[:room], s.debtLines()...), s.stateLine(), s.keysLine())
 	for i := range lines {
 		lines[i] = ansi.Truncate(lines[i], s.width, "…")
 	}
@@ -113,11 +116,7 @@ func pad(text string, columns int) string {
 // inspectLines are the chosen message in full, with what was judged by it.
 func (s *screen) inspectLines(i *item) []string {
 	lines := []string{s.paint(bold, fmt.Sprintf("message %d of %s: %s", i.r.N, i.r.Conn, i.title()))}
-	add := func(text string) {
-		for part := range strings.SplitSeq(text, "\n") {
-			lines = append(lines, strings.Split(ansi.Hardwrap(transcript.Printable(part), s.width, true), "\n")...)
-		}
-	}
+	add := func(text string) { lines = append(lines, s.wrap(text)...) }
 	for _, b := range i.broken {
 		lines = append(lines, s.paint(red, fmt.Sprintf("✗ %s %s (%s)", b.Clause, b.Outcome, b.Role)))
 		add("  expected  " + b.Expected)
@@ -134,6 +133,14 @@ func (s *screen) inspectLines(i *item) []string {
 	add(string(pretty))
 	if i.r.Cut > 0 {
 		lines = append(lines, fmt.Sprintf("… %d more bytes", i.r.Cut))
+	}
+	return lines
+}
+
+// wrap breaks a text into lines of the screen.
+func (s *screen) wrap(text string) (lines []string) {
+	for part := range strings.SplitSeq(text, "\n") {
+		lines = append(lines, strings.Split(ansi.Hardwrap(transcript.Printable(part), s.width, true), "\n")...)
 	}
 	return lines
 }
@@ -176,8 +183,12 @@ func (s *screen) keysLine() string {
 	if s.typing {
 		return s.paint(dim, "words, type:… conn:… clause:… verdict:failed, - negates · enter keeps it · esc clears it")
 	}
-	return s.paint(dim, "↑↓ move · enter inspect · / filter · f follow · p pause · h hold · n next · y copy · e export · "+
-		"? keys · q quit")
+	owed := ""
+	if s.debts > 0 {
+		owed = "o owed · "
+	}
+	return s.paint(dim, "↑↓ move · enter inspect · / filter · f follow · p pause · h hold · n next · "+owed+
+		"y copy · e export · ? keys · q quit")
 }
 
 func helpLines() []string {
@@ -189,6 +200,7 @@ func helpLines() []string {
 		"  p       pause what is shown; the traffic goes on",
 		"  h       hold every message back; again: let all pass",
 		"  n       let the next message pass that is held back",
+		"  o       list what is owed: ↑ ↓ choose, enter shows the message that is the cause",
 		"  y       copy the message",
 		"  e       export the shown messages as a recording",
 		"  esc     back; clear the filter",

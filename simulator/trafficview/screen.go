@@ -11,6 +11,7 @@ import (
 
 	"parley/features/verdict"
 	"parley/simulator/proxy"
+	"parley/steps"
 	"parley/transport/transcript"
 )
 
@@ -70,6 +71,11 @@ type screen struct {
 	filter  string
 	notice  string // tells what a key has done
 	stats   proxy.Stats
+
+	owed    []steps.Owed // the oldest first
+	debts   int          // that there are
+	listing bool         // of debts
+	debt    int          // of owed: the chosen one
 }
 
 func newScreen(v *View) *screen { return &screen{v: v, width: 80, height: 24, follow: true} }
@@ -85,8 +91,8 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.WindowSizeMsg:
 		s.width, s.height = max(40, m.Width), max(8, m.Height)
 	case tick:
-		if s.v.stats != nil {
-			s.stats = s.v.stats()
+		if s.v.traffic != nil {
+			s.stats = s.v.traffic.Stats()
 		}
 		if !s.paused {
 			s.take()
@@ -106,6 +112,10 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 
 // take adds what has come.
 func (s *screen) take() {
+	if s.v.traffic != nil {
+		s.owed, s.debts = s.v.traffic.Owed()
+		s.debt = max(0, min(s.debt, len(s.owed)-1))
+	}
 	come, checked := s.v.takeNew()
 	for _, r := range come {
 		one := item{r: r}
@@ -184,7 +194,7 @@ func (s *screen) chosen() *item {
 }
 
 // rows is how many messages fit.
-func (s *screen) rows() int { return max(1, s.height-4) }
+func (s *screen) rows() int { return max(1, s.height-4-min(len(s.owed), mostDebts)) }
 
 // keepInside keeps the chosen message among the shown ones, and visible.
 func (s *screen) keepInside() {
@@ -217,17 +227,21 @@ func (s *screen) press(key string) tea.Cmd {
 	case "end", "G":
 		s.move(len(s.items))
 	case "enter":
+		if s.listing {
+			s.goToCause()
+			break
+		}
 		s.inspect, s.scroll = !s.inspect && s.chosen() != nil, 0
 	case "esc":
 		switch {
-		case s.help || s.inspect:
-			s.help, s.inspect = false, false
+		case s.help || s.inspect || s.listing:
+			s.help, s.inspect, s.listing = false, false, false
 		case s.filter != "":
 			s.filter = ""
 			s.applyFilter()
 		}
 	case "/":
-		s.typing, s.inspect, s.help = true, false, false
+		s.typing, s.inspect, s.help, s.listing = true, false, false, false
 	case "?":
 		s.help = !s.help
 	case "f":
@@ -238,6 +252,8 @@ func (s *screen) press(key string) tea.Cmd {
 		s.v.hold.toggle()
 	case "n":
 		s.v.hold.releaseOne()
+	case "o":
+		s.listing, s.inspect, s.help, s.debt = !s.listing, false, false, 0
 	case "y":
 		return s.copyChosen()
 	case "e":
@@ -246,8 +262,12 @@ func (s *screen) press(key string) tea.Cmd {
 	return nil
 }
 
-// move chooses another message, or scrolls the inspected one.
+// move chooses another message or debt, or scrolls the inspected message.
 func (s *screen) move(n int) {
+	if s.listing {
+		s.debt = max(0, min(s.debt+n, len(s.owed)-1))
+		return
+	}
 	if s.inspect {
 		s.scroll = max(0, s.scroll+n)
 		return

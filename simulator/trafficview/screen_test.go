@@ -202,7 +202,7 @@ func TestRun(t *testing.T) {
 	v := New(Options{In: keys, Out: io.Discard})
 	ended := make(chan error)
 	go func() {
-		ended <- v.Run(t.Context(), "here → there", func() proxy.Stats { return proxy.Stats{Open: 1} })
+		ended <- v.Run(t.Context(), "here → there", &passing{stats: proxy.Stats{Open: 1}})
 	}()
 	if _, err := typing.Write([]byte("h")); err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 
 	"parley/simulator/gate"
 	"parley/simulator/proxy"
+	"parley/steps"
 	"parley/transport/transcript"
 )
 
@@ -32,6 +33,8 @@ type Options struct {
 	// Export writes records to a file and returns its name; nil: they cannot be exported.
 	Export func(records []transcript.Record) (name string, err error)
 	Color  bool
+	// Explain returns what a clause says; nil: nothing is said of it.
+	Explain func(clause string) string
 
 	In  io.Reader // keys
 	Out io.Writer // the terminal
@@ -42,12 +45,18 @@ type View struct {
 	o    Options
 	hold holder
 
-	title string             // see Run
-	stats func() proxy.Stats // see Run
+	title   string  // see Run
+	traffic Traffic // see Run
 
 	mu      sync.Mutex
 	come    []transcript.Record // not shown yet
 	checked []proxy.Checked     // not shown yet
+}
+
+// Traffic is what passes; a *proxy.Proxy is one.
+type Traffic interface {
+	Stats() proxy.Stats
+	Owed() (list []steps.Owed, count int)
 }
 
 // New makes a view that shows nothing yet.
@@ -100,9 +109,9 @@ func (v *View) Hold(ctx context.Context, m gate.Message) {
 func (v *View) Held() int { return v.hold.count() }
 
 // Run shows the view until the person leaves it, or ctx ends. Then nothing is held back any more. title says where
-// clients connect, and where the messages go; stats counts the traffic, and may be nil.
-func (v *View) Run(ctx context.Context, title string, stats func() proxy.Stats) error {
-	v.title, v.stats = title, stats
+// clients connect, and where the messages go; traffic may be nil.
+func (v *View) Run(ctx context.Context, title string, traffic Traffic) error {
+	v.title, v.traffic = title, traffic
 	defer v.hold.releaseAll()
 	p := tea.NewProgram(newScreen(v), tea.WithContext(ctx), tea.WithInput(v.o.In), tea.WithOutput(v.o.Out),
 		tea.WithoutSignalHandler())
