@@ -34,9 +34,8 @@ func (t *Terminal) describeOwed(o steps.Owed, now time.Time) string {
 	if len(o.Or) > 0 {
 		settles += ", or " + strings.Join(o.Or, ", or ")
 	}
-	due := ", before the answer to a later fence"
 	if o.Timed {
-		due = ", when its time has come"
+		settles += ", when its time has come,"
 	}
 	in := ""
 	if o.Session != "" {
@@ -44,7 +43,7 @@ func (t *Terminal) describeOwed(o steps.Owed, now time.Time) string {
 	}
 	lines := []string{fmt.Sprintf("  the %s owes %s%s, %d s, %s", o.By, o.What, in, int(o.Age(now).Seconds()),
 		strings.Join(o.Clauses, " ")),
-		fmt.Sprintf("      because of record %d, %s; %s settles that%s", o.Record, o.Cause, settles, due)}
+		fmt.Sprintf("      because of record %d, %s; %s settles that", o.Record, o.Cause, settles)}
 	if row, ok := t.o.Session.Ledger().Row(o.Clauses[0]); ok {
 		lines = append(lines, fmt.Sprintf("      %s %s: %s (.explain %[1]s)", row.ID, row.Level, row.Text))
 	}

@@ -75,8 +75,8 @@ func (p *paper) awaits(t *testing.T, text string) {
 	}
 }
 
-// TestOwed: after a step, a line says what it makes the target owe that has not come, .owed lists it until it comes, and
-// a step that waits for it says so.
+// TestOwed: after a step, a line says what it makes the target owe that has not come, .owed lists it, and a step that
+// waits for it says so.
 func TestOwed(t *testing.T) {
 	s := openMutant(t, "input-not-routed")
 	out := newPaper()
@@ -96,13 +96,13 @@ func TestOwed(t *testing.T) {
 	does(t.Context(), `the user says "one"`, ".owed")
 	out.awaits(t, `(?m)^  owed: the input on its way to agent agent-a \(RT-001 RT-015 RT-075\)$`)
 	out.awaits(t, `(?m)^  the server owes the input on its way to agent agent-a in main-\S+, \d+ s, RT-001 RT-015 RT-075
-      because of record 5, USER_INPUT to SYSTEM; it settles that, before the answer to a later fence
+      because of record 5, USER_INPUT to SYSTEM; it settles that
       RT-001 MUST: .+ \(\.explain RT-001\)$`)
 	waiting, cancel := context.WithCancel(t.Context())
 	over := make(chan struct{})
 	go func() { defer close(over); does(waiting, `"one" reaches agent "a"`) }()
-	out.awaits(t, `(?m)^  waiting for the input on its way to agent agent-a from the server, \d+ s, RT-001 RT-015 RT-075; `+
-		`Ctrl-C$`)
+	out.awaits(t, `(?m)^  waiting for the input on its way to agent agent-a from the server, \d+ s, `+
+		`RT-001 RT-015 RT-075; Ctrl-C$`)
 	cancel()
 	<-over
 	does(t.Context(), `the user says "two"`)
