@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -10,6 +13,8 @@ import (
 	"github.com/coder/websocket"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"parley/features/verdict"
 )
 
 // TestJudgedDemands: --fail-on and --max-duration decide about the exit code, and the reports say so; of what passes a
@@ -21,6 +26,15 @@ func TestJudgedDemands(t *testing.T) {
 	pinged := chatFile(t, "pinged.jsonl", frame(3, 2, "sent", `{"type":"ping"}`), frame(4, 302, "received",
 		`{"message_type":"pong","timestamp":"2026-01-01T00:00:00Z"}`), frame(5, 400, "sent", `{"type":"ping"}`),
 		`{"n":6,"at_ms":900,"party":"A","dir":"sent","kind":"closed","label":"closed by the harness"}`)
+	answer := func(n int, kind, message string) string {
+		return frame(n, n, "received", `{"agent_id":"a","message":`+message+`,"message_type":"`+kind+
+			`","session_id":"62be0109-5bae-4cff-a3e1-127f5a20da86","timestamp":"2026-01-01T00:00:00.000Z"}`)
+	}
+	silent := chatFile(t, "silent.jsonl", frame(3, 2, "sent", `{"type":"ping"}`), frame(4, 3, "sent",
+		`{"type":"chat","agent_id":"a","content":"hi"}`),
+		answer(5, "system", `{"model":"default","resumed":false,"subtype":"init"}`),
+		answer(6, "stream", `{"text":"ok"}`), answer(7, "assistant", `{"content":"ok","role":"assistant"}`),
+		answer(8, "result", `{"duration_ms":0,"num_turns":1,"subtype":"success"}`))
 	for _, row := range []struct {
 		file  string
 		flags string
@@ -31,6 +45,12 @@ func TestJudgedDemands(t *testing.T) {
 		{broken, "--fail-on none", 0, "SC-044"},
 		{broken, "--fail-on SC-038", 0, "SC-044"},
 		{broken, "--fail-on sc-044", 1, "SC-044"},
+		{silent, "", 0, "SC-037a"},
+		{silent, "--fail-on must", 0, "SC-037a"},
+		{silent, "--fail-on should", 1, "SC-037a"},
+		{silent, "--fail-on SC-037A", 1, "SC-037a"},
+		{silent, "--strict", 1, "SC-037a"},
+		{silent, "--strict --fail-on SC-044", 0, "SC-037a"},
 		{pinged, "--max-duration ping=1s", 0, "exit 0"},
 		{pinged, "--max-duration ping=299ms", 1,
 			"ping took longer than 299ms 2 times of 2; one had no answer after 500ms (record 5 A)"},
@@ -131,5 +151,59 @@ func talk(t *testing.T, url, text, answer string) {
 			_ = c.Close(websocket.StatusNormalClosure, "")
 			return
 		}
+	}
+}
+
+// cutOff is stdin that ends a context once its first part is read, and then goes on.
+type cutOff struct {
+	first, rest io.Reader
+	end         context.CancelFunc
+}
+
+func (c *cutOff) Read(p []byte) (int, error) {
+	n, err := c.first.Read(p)
+	if errors.Is(err, io.EOF) {
+		c.end()
+		return c.rest.Read(p)
+	}
+	return n, err
+}
+
+// TestRecordingJudgedLong: a long file is counted on a terminal alone, and after Ctrl-C what was read of it is judged.
+func TestRecordingJudgedLong(t *testing.T) {
+	var lines []string
+	for n := 3; n < 5003; n++ {
+		lines = append(lines, frame(n, n, "sent", `{"type":"ping"}`))
+	}
+	text, err := os.ReadFile(chatFile(t, "long.jsonl", lines...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		name          string
+		terminal, cut bool
+	}{{"piped", false, false}, {"on a terminal", true, false}, {"interrupted", false, true}} {
+		t.Run(row.name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var in io.Reader = bytes.NewReader(text)
+			if row.cut {
+				in = &cutOff{bytes.NewReader(text[:len(text)/2]), bytes.NewReader(text[len(text)/2:]), cancel}
+			}
+			var said strings.Builder
+			out := t.TempDir()
+			s := &streams{In: in, Out: io.Discard, Err: &said, ErrTTY: row.terminal, ErrWidth: 80}
+			root := rootCommand(s)
+			root.SetArgs([]string{"recording", "judge", "-", "--out", out})
+			code := s.exitWith(root.ExecuteContext(ctx))
+			res := resultsIn(t, out)
+			if counted := strings.Contains(said.String(), "\r\x1b[K"); counted != row.terminal ||
+				counted != strings.Contains(said.String(), "-: 1000 records") {
+				t.Errorf("it says %q", said.String())
+			}
+			if (code == verdict.ExitInterrupted) != row.cut || res.Partial != row.cut || len(res.Runs[0].Scenarios) != 1 {
+				t.Errorf("exit %d, partial %v, %d scenarios", code, res.Partial, len(res.Runs[0].Scenarios))
+			}
+		})
 	}
 }

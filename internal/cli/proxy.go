@@ -112,7 +112,7 @@ func (o proxyOptions) runProxy(ctx context.Context, s *streams) error {
 	defer sent()
 	o.announceClauses(opts.Roles, collect, s.Err)
 	live := newLiveView(s, len(opts.Roles) > 1)
-	opts.Found, opts.Event = live.printFinding, live.printEvent
+	opts.Found, opts.Event = live.printFound, live.printEvent
 	live.screen = o.openScreen(&opts, collect, s)
 	opts.Ended = addEnded(collect, s)
 	ctx, stop := o.untilTime(ctx)

@@ -58,13 +58,16 @@ func (v *liveView) clearLine() {
 	}
 }
 
-// printFinding prints a finding.
-func (v *liveView) printFinding(f proxy.Found) {
+// printFound prints a finding in what passes.
+func (v *liveView) printFound(f proxy.Found) { v.printFinding("", f) }
+
+// printFinding prints a finding, behind where it is.
+func (v *liveView) printFinding(where string, f proxy.Found) {
 	what := f.Clause
 	if v.roles {
 		what += " (" + f.Role + ")"
 	}
-	v.printLine(strings.TrimSpace(fmt.Sprintf("%s %s: %s", f.Outcome, what,
+	v.printLine(strings.TrimSpace(fmt.Sprintf("%s%s %s: %s", where, f.Outcome, what,
 		cut.Head(strings.Join(strings.Fields(f.Observed), " "), 200))))
 }
 

@@ -217,7 +217,7 @@ func (j *judgingFiles) judgeFile(ctx context.Context, f *judgedFile, s *streams)
 	}
 	defer f.forget()
 	o := proxy.Options{Protocol: j.protocol, Profile: j.profileAt(f.header.URL), To: f.header.URL, Roles: f.roles,
-		Strict: j.strict, Found: j.live.printFinding}
+		Strict: j.strict, Found: func(found proxy.Found) { j.live.printFinding(f.name+": ", found) }}
 	timed, err := j.watchLimits(&o)
 	if err != nil {
 		return err
