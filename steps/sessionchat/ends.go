@@ -11,6 +11,7 @@ import (
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
 	engine "parley/steps/probe"
+	"parley/steps/sessionchat/model"
 	"parley/steps/sessionchat/probe"
 	"parley/transport/transcript"
 )
@@ -266,9 +267,8 @@ func (s *suite) endOfFailed(ctx context.Context, t *turn, within time.Duration) 
 	return nil
 }
 
-// errorsNamed judges that an error about the model's failure in a turn has an agent_id and a session_id (SC-038,
-// SC-039), and that these are its session's (SC-042). An error without an agent_id is about the turn if nothing else
-// was asked of its connection: then there is nothing else that it could be about.
+// errorsNamed reports whether an error about the model's failure in a turn has an agent_id and a session_id (SC-038,
+// SC-039), and whether these are its session's (SC-042).
 func (s *suite) errorsNamed(ctx context.Context, name string) error {
 	t, err := s.lastTurn(name)
 	if err != nil {
@@ -280,60 +280,7 @@ func (s *suite) errorsNamed(ctx context.Context, name string) error {
 	if !t.over || !t.failed || t.end.N == 0 {
 		return steps.NotTestedf("no turn of %s has failed", name)
 	}
-	for _, r := range s.since(t, vocab.ErrorMessage) {
-		if id := text(&r, vocab.SessionID); id != "" && t.of.id != "" && r.N <= t.end.N {
-			_ = s.Judge(verdict.Finding{Clauses: []string{"SC-042"}, OK: id == t.of.id, At: r.N,
-				Expected: fmt.Sprintf("session_id %q, which %s has, in an error about its turn", t.of.id, t.of.agentID),
-				Observed: fmt.Sprintf("session_id %q%s: %s", id, s.ownerOf(id), steps.Seen(r))})
-		}
-	}
-	if other := s.alsoAsked(t); other != "" {
-		return steps.NotTestedf("an error may be about something else: %s", other)
-	}
-	for _, r := range s.Between(t.client, t.mark, t.end.N+1) {
-		if r.Dir != transcript.Received || r.Event == nil || r.Event.Type != vocab.ErrorMessage {
-			continue
-		}
-		data, _ := r.Event.Data.(map[string]any)
-		_, told := data[vocab.SessionID]
-		_ = s.idGiven("SC-038", vocab.AgentID, text(&r, vocab.AgentID) != "", r)
-		_ = s.idGiven("SC-039", vocab.SessionID, told, r)
-	}
-	return nil
-}
-
-// ownerOf says whose messages have a session_id; "" if it is known of no session.
-func (s *suite) ownerOf(id string) string {
-	for _, r := range s.T.All() {
-		if r.Dir == transcript.Received && r.Event != nil && r.Event.Type != vocab.ErrorMessage &&
-			text(&r, vocab.SessionID) == id {
-			return ", which " + text(&r, vocab.AgentID) + " has"
-		}
-	}
-	return ""
-}
-
-// alsoAsked returns what else the client of a turn had asked for and not received when the turn ended; "" for nothing.
-func (s *suite) alsoAsked(t *turn) string {
-	for _, ss := range s.sessions {
-		for _, other := range ss.turns {
-			if other != t && other.client == t.client && !other.over {
-				return "another turn of " + ss.name
-			}
-		}
-	}
-	for _, r := range s.T.After(t.mark) {
-		if r.Conn == t.client && r.Dir == transcript.Sent && r.Event != nil && r.N < t.end.N {
-			return steps.Seen(r)
-		}
-	}
-	return ""
-}
-
-// idGiven judges a member of an error about a turn.
-func (s *suite) idGiven(clause, what string, ok bool, r transcript.Record) error {
-	return s.Judge(verdict.Finding{Clauses: []string{clause}, OK: ok, At: r.N,
-		Expected: "an error about a turn with its " + what, Observed: steps.Seen(r)})
+	return s.Judge(s.found(model.Errors, t.of)...)
 }
 
 // canChatAgain judges that a session is usable after a turn that may still be ending: after a refusal it tries again,

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"parley/steps"
+	"parley/steps/sessionchat/model"
 )
 
 // Explored implements steps.Explorer.
@@ -230,7 +231,7 @@ func (s *suite) everySessionGoesOn(ctx context.Context) error {
 		client := ss.asker // so that this comes after its earlier messages
 		for _, judge := range []func() error{
 			func() error { return s.canChatAgain(ctx, client, ss.name) }, // a turn of a lost connection may still be ending
-			func() error { return s.isSameIfKnown(ctx, ss) },
+			func() error { return s.Judge(s.found(model.IDs, ss)...) },
 			func() error {
 				if s.Env.Brain == nil || len(ss.earlier()) == 0 {
 					return nil
@@ -250,13 +251,6 @@ func (s *suite) everySessionGoesOn(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-func (s *suite) isSameIfKnown(ctx context.Context, ss *session) error {
-	if len(ss.turns) < 2 || s.idIn(ss.turns[0]) == "" {
-		return nil
-	}
-	return s.isSame(ctx, ss.name)
 }
 
 func (s *suite) inOrderOfNames() []*session {

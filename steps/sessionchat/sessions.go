@@ -8,7 +8,6 @@ import (
 
 	"github.com/cucumber/godog"
 
-	"parley/features/verdict"
 	"parley/internal/llm"
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
@@ -38,48 +37,33 @@ func (s *suite) needModel() error {
 }
 
 // told ensures that a session's last turn has ended and its id is known.
-func (s *suite) told(ctx context.Context, ss *session, clauses ...string) error {
+func (s *suite) told(ctx context.Context, ss *session) error {
 	t, err := s.lastTurn(ss.name)
-	if err != nil {
+	if err != nil || ss.id != "" {
 		return err
-	}
-	if ss.id != "" {
-		return nil
 	}
 	if miss := s.awaitEnd(ctx, t); miss != nil {
 		return steps.NotTestedf("a turn of %s did not end: %s", ss.name, miss.Reason)
 	}
 	if ss.id != "" {
-		return s.pass(append(clauses, "SC-042"), t.end.N)
+		return nil
 	}
-	return s.unnamed(clauses, verdict.Finding{At: t.end.N, Observed: "none",
-		Expected: "a session_id, a string, in the messages of " + ss.name + " by the end of its first turn"})
-}
-
-// unnamed ends a scenario with a session that has no id by the end of a turn, which breaks SC-042. Clauses about what
-// the id shows are not tested beside that.
-func (s *suite) unnamed(clauses []string, what verdict.Finding) error {
-	own, rest := what, what
-	own.Clauses, rest.Clauses = []string{"SC-042"}, clauses
-	if err := s.Judge(own); err != nil {
+	if err := s.Judge(s.found(model.IDs, ss)...); err != nil {
 		return err
 	}
-	return s.ExplainedBy(model.Sessions, own, rest)
+	return steps.NotTestedf("no message of %s has a session_id (SC-039, SC-042)", ss.name)
 }
 
-// isNew judges that a chat has created a session: it has its own id, and the model got nothing from before.
+// isNew reports whether a chat has created a session: it has its own id, and the model got nothing from before.
 func (s *suite) isNew(ctx context.Context, name string) error {
 	ss := s.session(name)
-	clauses := []string{"SC-001", "SC-002", "SC-003", "SC-009", "SC-017", "SC-046", "SC-047", "SC-055", "SC-057"}
-	if err := s.told(ctx, ss, clauses...); err != nil {
+	if err := s.told(ctx, ss); err != nil {
 		return err
 	}
-	for _, other := range s.sessions {
-		if other != ss && other.id == ss.id {
-			return s.breach(clauses, ss.turn().end.N, "a session_id of its own for "+ss.agentID,
-				fmt.Sprintf("%q, which %s also has", ss.id, other.agentID))
-		}
+	if ids := s.found(model.IDs, ss); hasFailed(ids) {
+		return s.Judge(ids...)
 	}
+	clauses := []string{"SC-001", "SC-002", "SC-003", "SC-009", "SC-017", "SC-046", "SC-047", "SC-055", "SC-057"}
 	if s.Env.Brain == nil {
 		s.Note("the messages to the model are unknown: there is no model stub")
 		return s.pass(clauses, 0)
@@ -116,92 +100,32 @@ func strangers(r llm.Request, own []*turn) []string {
 	return out
 }
 
-// isSame judges that a session has kept its id. If it may have been resumed meanwhile, a separate clause applies, a
+// isSame reports whether a session has kept its id. If it may have been resumed meanwhile, a separate clause applies, a
 // SHOULD (SC-016a).
 func (s *suite) isSame(ctx context.Context, name string) error {
 	ss := s.session(name)
 	if len(ss.turns) < 2 {
 		return steps.NotTestedf("%s has no earlier turn", name)
 	}
-	t := ss.turn()
-	if miss := s.awaitEnd(ctx, t); miss != nil {
+	if miss := s.awaitEnd(ctx, ss.turn()); miss != nil {
 		return steps.NotTestedf("a turn of %s did not end: %s", name, miss.Reason)
 	}
-	first, now := s.idIn(ss.turns[0]), s.idIn(t)
-	clauses := []string{"SC-002", "SC-003", "SC-005", "SC-006", "SC-028", "SC-031", "SC-037", "SC-041", "SC-050",
-		"SC-057"}
-	if first == "" {
-		return s.unnamed(append(clauses, "SC-016a"), verdict.Finding{At: ss.turns[0].end.N,
-			Expected: "a session_id, a string, in the messages of " + ss.agentID + " by the end of a turn",
-			Observed: "none in its first turn"})
-	}
-	if err := s.led(ss, t.client); err != nil && first != now {
+	ids := s.found(model.IDs, ss)
+	if err := s.led(ss, ss.turn().client); err != nil && hasFailed(ids) {
 		return err
 	}
-	life := model.Lives(s.T.All())
-	same := life(ss.agentID, ss.turns[0].mark) == life(ss.agentID, t.end.N)
-	check := verdict.Finding{Clauses: append(clauses, "SC-042"), OK: first == now, At: t.end.N,
-		Expected: fmt.Sprintf("session_id %q, as before", first), Observed: fmt.Sprintf("session_id %q", now)}
-	if !same {
-		check.Clauses = []string{"SC-016a"}
-	}
-	fault := check
-	switch {
-	case check.OK:
-	case now == "" && same: // an id that is known becomes unknown again
-		fault.Clauses, fault.Observed = []string{"SC-056"}, "no session_id in a later turn"
-		return s.ExplainedBy(model.Sessions, fault, check)
-	case s.renamed(ss.turns[0]) || s.renamed(t): // it means nothing
-		fault.Clauses, fault.Expected = []string{"SC-042"}, "one session_id in the messages of a turn"
-		own := check
-		own.Clauses = []string{"SC-042"}
-		if err := s.Judge(own); err != nil {
-			return err
-		}
-		check.Clauses = slices.DeleteFunc(slices.Clone(check.Clauses), func(id string) bool { return id == "SC-042" })
-		return s.ExplainedBy(model.Sessions, fault, check)
-	}
-	return s.Judge(check)
+	return s.Judge(ids...)
 }
 
-// renamed reports whether the messages of a turn bear several session_ids.
-func (s *suite) renamed(t *turn) bool {
-	ids := map[string]bool{}
-	for _, r := range s.Between(t.client, t.mark, t.end.N+1) {
-		if id := text(&r, vocab.SessionID); id != "" && ofSession(t.of)(&r) {
-			ids[id] = true
-		}
-	}
-	return len(ids) > 1
-}
-
-// idIn returns the session_id in the messages of a turn; the last if there are several.
-func (s *suite) idIn(t *turn) string {
-	id, end := "", 0
-	if t.over {
-		end = t.end.N + 1
-	}
-	for _, r := range s.Between(t.client, t.mark, end) {
-		if got := text(&r, vocab.SessionID); got != "" && ofSession(t.of)(&r) {
-			id = got
-		}
-	}
-	return id
-}
-
+// areDifferent reports whether two sessions have different ids.
 func (s *suite) areDifferent(ctx context.Context, one, other string) error {
 	a, b := s.session(one), s.session(other)
 	for _, ss := range []*session{a, b} {
-		if err := s.told(ctx, ss, "SC-027"); err != nil {
+		if err := s.told(ctx, ss); err != nil {
 			return err
 		}
 	}
-	clauses, at := []string{"SC-004", "SC-027", "SC-057", "SC-060"}, b.turn().end.N
-	if a.id != b.id {
-		return s.pass(clauses, at)
-	}
-	return s.breach(clauses, at, fmt.Sprintf("different session_ids for %s and %s", a.agentID, b.agentID),
-		fmt.Sprintf("%q for both", a.id))
+	return s.Judge(s.found(model.IDs, a, b)...)
 }
 
 // alwaysHad judges the strict reading of SC-056: every message of a session has its id, including the first ones.

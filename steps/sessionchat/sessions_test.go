@@ -1,16 +1,21 @@
 package sessionchat
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"parley/features/verdict"
 	"parley/internal/llm"
+	vocab "parley/protocol/sessionchat"
 	"parley/steps"
+	"parley/steps/obligation"
 	"parley/steps/sessionchat/binding"
 	"parley/steps/sessionchat/model"
+	"parley/transport/transcript"
 )
 
 func TestMentions(t *testing.T) {
@@ -115,22 +120,41 @@ func TestEarlier(t *testing.T) {
 	}
 }
 
-// TestIdleIsTold checks that a declared idle time reaches the monitors through the transcript, and that an undeclared
-// one does not.
+// TestIdleIsTold checks that a declared idle time reaches the model through the transcript, and that an undeclared one
+// does not.
 func TestIdleIsTold(t *testing.T) {
 	for _, r := range []struct {
-		idle  time.Duration
-		lives int // of a session that is used again after a minute
-	}{{0, 0}, {90 * time.Second, 0}, {80 * time.Second, 1}, {1500 * time.Millisecond, 1}} {
+		idle time.Duration
+		kept bool // the session must have kept its id when it is used again after a minute
+	}{{0, true}, {90 * time.Second, true}, {80 * time.Second, false}, {1500 * time.Millisecond, false}} {
 		t.Run(r.idle.String(), func(t *testing.T) {
 			const lines = "When client A chats with \"red\"\nAnd client A chats with \"red\""
 			records := perform(t, "@SC-012", lines, nil,
 				func(env *steps.Env) { binding.Of(env.Profile).Idle.Duration = r.idle }).Records
-			last := len(records) - 1
-			records[last].At += time.Minute
-			if got := model.Lives(records)("red-n", records[last].N); got != r.lives {
-				t.Errorf("it has had %d lives before, want %d:\n%+v", got, r.lives, records)
+			m := model.New(obligation.Ours)
+			for i, rec := range records {
+				if i == len(records)-1 {
+					m.Take(named("s-1", rec))
+					rec.At += time.Minute
+				}
+				m.Take(rec)
+				if i == len(records)-1 {
+					m.Take(named("s-2", rec))
+				}
+			}
+			changed := slices.ContainsFunc(m.Findings(), func(f verdict.Finding) bool {
+				return !f.OK && slices.Contains(f.Clauses, "SC-042")
+			})
+			if changed != r.kept {
+				t.Errorf("another id is a fault: %v, want %v\n%+v", changed, r.kept, records)
 			}
 		})
 	}
+}
+
+// named returns a message of the session "red" at the time of a record.
+func named(id string, at transcript.Record) transcript.Record {
+	return transcript.Record{N: at.N, At: at.At, Conn: "A", Dir: transcript.Received, Kind: transcript.Frame,
+		Event: &transcript.Event{Type: vocab.SystemMessage, Data: map[string]any{vocab.AgentID: "red-n", vocab.SessionID: id,
+			vocab.MessageType: vocab.SystemMessage, vocab.Body: map[string]any{}, vocab.Timestamp: "t"}}}
 }

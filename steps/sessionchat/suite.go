@@ -35,6 +35,7 @@ type suite struct {
 	sessions map[string]*session
 	mark     int    // the latest act of any client: absence is judged from here
 	illegal  *query // the last message that must not start a session
+	judge    judge
 }
 
 // client is a client of a scenario with one connection.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/cucumber/godog"
 
-	"parley/features/verdict"
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
+	"parley/steps/sessionchat/model"
 	"parley/transport/transcript"
 )
 
@@ -204,41 +204,24 @@ func (s *suite) pings(ctx context.Context, client string) error {
 	return nil
 }
 
-// getsPong judges the reply to a ping (SC-037a).
+// getsPong waits for the reply to a ping, and reports it (SC-037, SC-037a).
 func (s *suite) getsPong(ctx context.Context, client string) error {
 	c := s.client(client)
 	if c.ping == 0 {
 		return steps.NotTestedf("client %s has sent no ping", client)
 	}
-	rec, miss := s.fenced(ctx, steps.Wait{Conn: client, After: c.ping, Match: func(r *transcript.Record) bool {
-		return r.Dir == transcript.Received && r.Event != nil && r.Event.Type == vocab.PongMessage && !r.Event.Again
+	_, miss := s.fenced(ctx, steps.Wait{Conn: client, After: c.ping, Match: func(*transcript.Record) bool {
+		_, settled := s.model().Heartbeat(c.ping)
+		return settled
 	}})
-	if miss != nil {
-		if err := s.pingRefused(c, miss); err != nil {
-			return err
-		}
+	if miss != nil && !miss.NotOwed {
+		s.T.Remark("", "%s%d: %s", model.InVain, c.ping, miss.Reason)
 	}
-	clauses := []string{"SC-037a"}
-	if miss == nil {
-		return s.pass(clauses, rec.N)
+	found, _ := s.model().Heartbeat(c.ping)
+	for i := range found {
+		found[i].Miss = miss
 	}
-	return s.Judge(verdict.Finding{Clauses: clauses, At: miss.At, Miss: miss,
-		Expected: "a " + vocab.PongMessage + " for the ping", Observed: miss.Reason})
-}
-
-// pingRefused judges that a ping without agent_id is legal: it causes no error, and the connection stays open
-// (SC-037).
-func (s *suite) pingRefused(c *client, miss *verdict.Miss) error {
-	observed, at := miss.Reason, miss.At
-	if at == 0 {
-		for _, r := range s.Between(c.name, c.ping, 0) {
-			if r.Event != nil && r.Event.Type == vocab.ErrorMessage && text(&r, vocab.AgentID) == "" {
-				observed, at = steps.Seen(r), r.N
-			}
-		}
-	}
-	return s.Judge(verdict.Finding{Clauses: []string{"SC-037"}, OK: at == 0, At: at, Miss: miss,
-		Expected: "a ping without agent_id taken as a legal message", Observed: observed})
+	return s.Judge(found...)
 }
 
 // noneRuns waits until a session that got two chats at once is usable again. A target may queue the second chat,

@@ -73,10 +73,10 @@ func (m *Model) distorted(l *line, msg message) {
 		"SC-060")
 	switch {
 	case plain(asked.agent) == plain(msg.agent):
-		m.findings = append(m.findings, f)
+		m.add(msg, f)
 	case msg.kind == vocab.ResultMessage && l.opened && !l.unknown && m.chatting() == 1 &&
 		began > asked.r.N && began < msg.r.N:
-		m.unlessMentioned(asked.agent, asked.r.N, f)
+		m.unlessMentioned(asked.agent, asked.r.N, msg, f)
 	}
 }
 
@@ -98,7 +98,7 @@ func (m *Model) swapped(l *line, msg message) {
 		return
 	}
 	asked := waiting[0]
-	m.unlessMentioned(asked.agent, asked.r.N,
+	m.unlessMentioned(asked.agent, asked.r.N, msg,
 		failed(msg, fmt.Sprintf("the chat of record %d is answered under agent_id %q", asked.r.N, asked.agent),
 			"SC-004", "SC-024", "SC-052", "SC-057"))
 }

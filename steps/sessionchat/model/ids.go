@@ -22,6 +22,7 @@ type ids struct {
 	memory  memory
 	known   map[life]*known
 	owner   map[key]string             // session_id → the agent_id that had it first; of foreign clients on a connection
+	last    map[string]known           // agent_id → the latest session_id, of whichever life
 	agents  map[string]map[string]bool // session_id → the agent_ids with it in messages of sessions
 	sentAs  map[key]bool               // agent_ids that a connection has sent
 	told    map[string]bool            // session_ids that the server has sent
@@ -39,12 +40,14 @@ type known struct {
 	id    string
 	at    time.Duration // of the latest message of the session, sent or received
 	fresh bool          // it may have been unloaded since the latest message of the server
+	turn  int           // turns of the session that had ended when it was first known
+	wrong bool          // it has changed although no chat was sent, and shows nothing of the session any more
 }
 
 func newIDs() ids {
 	return ids{memory: memory{known: map[string]*activity{}, rests: map[string][]int{}}, known: map[life]*known{},
-		owner: map[key]string{}, agents: map[string]map[string]bool{}, sentAs: map[key]bool{}, told: map[string]bool{},
-		clients: newHolders()}
+		owner: map[key]string{}, last: map[string]known{}, agents: map[string]map[string]bool{},
+		sentAs: map[key]bool{}, told: map[string]bool{}, clients: newHolders()}
 }
 
 // forget drops the sessions of foreign clients: a restarted server may generate the same ids again.
@@ -104,56 +107,107 @@ func (s *ids) received(m *Model, l *line, t *talk, msg message) {
 		}
 		s.agents[msg.id][msg.agent] = true
 		if m.ours() || msg.id != msg.agent { // a client may use a session_id as an agent_id
-			s.owned(m, msg)
+			s.owned(m, t, msg)
 		}
 	}
 	at := s.life(m, msg)
 	was := s.known[at]
-	if was == nil {
-		if msg.id != "" {
-			s.known[at] = &known{id: msg.id, at: msg.r.At} // the first one proves nothing
-		}
-		return
+	turns := 0
+	if t != nil {
+		turns = t.turns
 	}
-	was.stays(m, t, msg)
+	switch {
+	case was == nil && msg.id == "":
+		return
+	case was == nil: // the first one proves nothing, unless the session was resumed
+		was = &known{turn: turns}
+		s.known[at] = was
+		s.resumed(m, msg)
+	default:
+		was.stays(m, t, turns > was.turn || turns > 0 && !m.ours(), msg)
+	}
 	if was.at = msg.r.At; msg.id != "" {
 		was.id, was.fresh = msg.id, false
+		s.last[msg.agent] = *was
 	}
 }
 
+// resumed judges the first session_id of a session that may have been resumed (SC-016a).
+func (s *ids) resumed(m *Model, msg message) {
+	last, known := s.last[msg.agent]
+	if !known || !m.ours() {
+		return
+	}
+	f := verdict.Finding{Clauses: []string{"SC-016a"}, OK: last.id == msg.id}
+	if !f.OK {
+		f.Expected, f.Observed = fmt.Sprintf("session_id %q, as before", last.id), fmt.Sprintf("session_id %q in %s", msg.id,
+			msg.told())
+	}
+	m.about(msg, msg.agent, IDs, f)
+}
+
+// named judges that the session_id is known by the end of the first turn of our clients. Members that are missing or
+// malformed are judged by formed.
+func (s *ids) named(m *Model, t *talk, msg message) {
+	id, there := msg.data[vocab.SessionID]
+	if m.ours() && t.turns == 1 && t.id == "" && there && (id == nil || id == "") &&
+		msg.text(vocab.Subtype) == vocab.Success {
+		m.about(msg, msg.agent, IDs, verdict.Finding{Clauses: []string{"SC-042"}, Observed: "none",
+			Expected: "a session_id, a string, in the messages of " + msg.agent + " by the end of its first turn"})
+	}
+}
+
+// The clauses that are about a session that continues, one that is new, and two that differ.
+var (
+	continuing = []string{"SC-002", "SC-003", "SC-005", "SC-006", "SC-050", "SC-057"}
+	beginning  = []string{"SC-001", "SC-002", "SC-003", "SC-017", "SC-046", "SC-047", "SC-055"}
+	differing  = []string{"SC-004", "SC-057", "SC-060"}
+)
+
 // stays judges a session_id against the previous one: it does not change while the session stays in memory (SC-042),
 // and does not become unknown again (SC-056).
-func (was *known) stays(m *Model, t *talk, msg message) {
-	clauses := []string{"SC-042"}
-	if t != nil && t.last.record.r.N > 0 {
-		clauses = append(clauses, "SC-006", "SC-050")
-		if t.seenOther {
-			clauses = append(clauses, "SC-028")
+//
+// What it shows in a later turn depends on what came meanwhile: another session's chat, a ping, an incomplete chat.
+func (was *known) stays(m *Model, t *talk, later bool, msg message) {
+	var clauses []string
+	asked := t != nil && len(t.chats) > 0 && t.chats[len(t.chats)-1].legal()
+	switch {
+	case was.wrong || !later:
+	case m.ours():
+		clauses = slices.Sorted(maps.Keys(t.meanwhile))
+		if asked {
+			clauses = append(clauses, continuing...)
 		}
+	case t.meanwhile["SC-028"]:
+		clauses = []string{"SC-006", "SC-050", "SC-028"}
+	default:
+		clauses = []string{"SC-006", "SC-050"}
 	}
-	f := verdict.Finding{Clauses: clauses, OK: msg.id == was.id, At: msg.r.N}
+	clauses = append(clauses, "SC-042")
+	f := verdict.Finding{Clauses: clauses, OK: msg.id == was.id}
 	switch {
 	case f.OK:
 	case was.fresh: // it may have been resumed
 		return
 	case msg.id == "":
-		m.findings = append(m.findings, verdict.Finding{Clauses: []string{"SC-056"}, At: msg.r.N,
+		m.about(msg, msg.agent, IDs, verdict.Finding{Clauses: []string{"SC-056"},
 			Expected: fmt.Sprintf("session_id %q, which is known", was.id),
 			Observed: fmt.Sprintf("session_id is %s in %s", wjson.Compact(msg.data[vocab.SessionID]), msg.told())})
 		return
 	default:
 		f.Expected = fmt.Sprintf("session_id %q for agent_id %q, as before", was.id, msg.agent)
 		f.Observed = fmt.Sprintf("session_id %q in %s", msg.id, msg.told())
+		was.wrong = was.wrong || m.ours() && !(later && asked)
 	}
-	m.findings = append(m.findings, f)
-	m.keep(msg, "SC-056")
+	m.about(msg, msg.agent, IDs, f)
+	m.about(msg, msg.agent, IDs, kept("SC-056"))
 }
 
 // owned judges that every agent_id has its own session (SC-027), which is new (SC-009).
-func (s *ids) owned(m *Model, msg message) {
-	conn := msg.r.Conn
+func (s *ids) owned(m *Model, t *talk, msg message) {
+	conn, clauses := msg.r.Conn, []string{"SC-009", "SC-027"}
 	if m.ours() {
-		conn = ""
+		conn, clauses = "", append(clauses, differing...)
 	}
 	k := key{conn, msg.id}
 	was, taken := s.owner[k]
@@ -161,14 +215,17 @@ func (s *ids) owned(m *Model, msg message) {
 		s.owner[k] = msg.agent
 	}
 	if taken && was != msg.agent {
-		m.findings = append(m.findings, verdict.Finding{Clauses: []string{"SC-009", "SC-027"}, At: msg.r.N,
+		if m.ours() && t != nil && t.turns == 0 {
+			clauses = append(clauses, beginning...)
+		}
+		m.about(msg, msg.agent, IDs, verdict.Finding{Clauses: clauses,
 			Expected: fmt.Sprintf("a session_id for agent_id %q that no other agent_id has", msg.agent),
 			Observed: fmt.Sprintf("session_id %q, which agent_id %q has, in %s", msg.id, was, msg.told())})
 		return
 	}
 	for other, by := range s.owner {
 		if other.conn == conn && by != msg.agent { // a single session can't be compared
-			m.keep(msg, "SC-009", "SC-027")
+			m.about(msg, msg.agent, IDs, kept(clauses...))
 			return
 		}
 	}
@@ -181,7 +238,7 @@ func (s *ids) ofAnother(m *Model, msg message) {
 		return
 	}
 	if having := s.agents[msg.id]; len(having) > 0 && !having[msg.agent] {
-		m.findings = append(m.findings, verdict.Finding{Clauses: []string{"SC-042"}, At: msg.r.N,
+		m.about(msg, msg.agent, IDs, verdict.Finding{Clauses: []string{"SC-042"},
 			Expected: fmt.Sprintf("no session_id of another agent_id beside agent_id %q", msg.agent),
 			Observed: fmt.Sprintf("session_id %q, which agent_id %q has, in %s", msg.id,
 				slices.Sorted(maps.Keys(having))[0], msg.told())})
@@ -261,19 +318,10 @@ const Resumes = "sessions may be resumed"
 // Idle begins a scenario's remark on how long the target keeps idle sessions.
 const Idle = "the target keeps idle sessions for "
 
-// Lives returns a function that counts how often, up to a record, the session of an agent_id may have left the
-// target's memory: by a restart or a rest that the scenario remarks on, by the end of a connection (SC-054, SC-059),
-// or by idling for as long as the target keeps idle sessions (SC-053). The target may count from the last chat or from
-// the last message, and looks for the session between a chat and its first answer.
-func Lives(t []transcript.Record) func(agent string, n int) int {
-	m := newIDs().memory
-	for _, r := range t {
-		m.take(r)
-	}
-	return m.life
-}
-
-// memory says when sessions may have left the target's memory.
+// memory says when sessions may have left the target's memory: by a restart or a rest that the scenario remarks on, by
+// the end of a connection (SC-054, SC-059), or by idling for as long as the target keeps idle sessions (SC-053). The
+// target may count from the last chat or from the last message, and looks for the session between a chat and its first
+// answer.
 type memory struct {
 	idle  time.Duration
 	ends  []int            // records, for all sessions
@@ -304,6 +352,7 @@ func (m *memory) take(r transcript.Record) {
 	}
 }
 
+// life counts how often, up to a record, the session of an agent_id may have left the target's memory.
 func (m *memory) life(agent string, n int) int {
 	i, _ := slices.BinarySearch(m.ends, n)
 	j, _ := slices.BinarySearch(m.rests[agent], n+1)

@@ -2,7 +2,6 @@ package model
 
 import (
 	"fmt"
-	"slices"
 
 	vocab "parley/protocol/sessionchat"
 )
@@ -20,12 +19,13 @@ type line struct {
 	done    map[string]bool // agent_ids that were answered
 
 	asked  bool // anything was sent
+	latest int  // record of the latest message that was sent
 	silent bool // no chat was answered yet, and nothing that may start a session otherwise was sent
 	again  bool // another connection has ended before it began
 	pings  int  // heartbeats without an answer while it was silent
 
 	beats      bool            // nothing but heartbeats was sent
-	pongs      []*owed         // to heartbeats
+	open       []*beat         // heartbeats without a pong
 	strayed    map[string]bool // agent_ids of other clients
 	tried      *owed           // the refusal of the latest message, which is not a complete chat
 	triedAs    message
@@ -106,35 +106,13 @@ func (m *Model) onlyOf(msg message) string {
 	return ""
 }
 
-// ping takes a heartbeat. With further members it is not the document's.
-func (l *line) ping(msg message) {
-	l.pings++
-	l.silent = l.silent && len(l.agents) == 0
-	if len(msg.r.Event.Faults) > 0 || msg.data[vocab.AgentID] != nil || msg.r.Cut > 0 || !l.opened {
-		return
-	}
-	l.pongs = append(l.pongs, l.Owe(&owed{What: "a pong to the heartbeat", Cause: msg, Clauses: []string{"SC-037a"},
-		Shown: []string{"SC-037"}, InTurn: true, Match: func(p message) bool { return p.is(vocab.PongMessage) },
-		Late: func(message) []string { return nil }}))
-}
-
-// heartbeat takes a message that may answer a ping.
-func (l *line) heartbeat(msg message) {
-	l.pongs = slices.DeleteFunc(l.pongs, func(o *owed) bool { return o.Done })
-	switch {
-	case msg.kind == vocab.PongMessage:
-		l.Settle(msg)
-	case l.beats && len(l.pongs) > 0 && msg.denies():
-		l.pongs[0].Done, l.beats = true, false
-		l.Fail(msg, []string{"SC-037", "SC-037a"},
-			fmt.Sprintf("the heartbeat of record %d is not refused", l.pongs[0].Cause.r.N), "%s", msg.told())
-	}
-}
-
 // attempt takes a message that is not a complete chat. It must be refused; but a server that refuses everything shows
 // nothing, so that the refusal counts only once a legal chat was answered.
 func (m *Model) attempt(l *line, msg message) {
 	clause := msg.lacking()
+	if t := m.talks[m.key(msg)]; t != nil && clause != "" {
+		t.meanwhile[clause] = true
+	}
 	if clause == "" || !l.opened || !m.quiet(msg) {
 		return
 	}

@@ -28,7 +28,7 @@ type key struct{ conn, of string }
 // Model folds the records of a transcript. It implements obligation.Model.
 type Model struct {
 	observer obligation.Observer
-	findings []verdict.Finding // beside those of the books
+	findings []found // beside those of the books
 	pending  []pending
 
 	lines     map[string]*line // connections
@@ -42,20 +42,38 @@ type Model struct {
 	latest    map[string]int             // agent_id → the latest record in which the server mentioned it
 	nonces    map[string]string          // of directives in chats → agent_id
 	said      map[key]*answers           // messages with the model's words since the latest chat
+	beats     map[int]*beat              // heartbeats by record
 	ids       ids
+}
+
+// Subject says what a finding is about.
+type Subject int
+
+// The subjects that steps ask for.
+const (
+	Others Subject = iota
+	IDs            // session_ids
+	Errors         // of turns whose model fails
+)
+
+// found is a finding about the session of an agent_id.
+type found struct {
+	verdict.Finding
+	agent   string
+	subject Subject
 }
 
 // pending is a finding that counts unless the server mentions an agent_id later.
 type pending struct {
 	agent   string
-	finding verdict.Finding
+	finding found
 }
 
 // New returns the model of a transcript that has no record yet.
 func New(o obligation.Observer) *Model {
 	return &Model{observer: o, lines: map[string]*line{}, talks: map[key]*talk{}, used: map[string]bool{},
 		shared: map[string]map[string]bool{}, strangers: map[string]int{}, latest: map[string]int{},
-		nonces: map[string]string{}, said: map[key]*answers{}, ids: newIDs()}
+		nonces: map[string]string{}, said: map[key]*answers{}, beats: map[int]*beat{}, ids: newIDs()}
 }
 
 // ours reports whether all clients are the harness's own.
@@ -70,6 +88,7 @@ func (m *Model) Take(r transcript.Record) {
 	msg := read(r)
 	switch {
 	case r.Dir == transcript.Noted:
+		m.noted(r)
 	case r.Kind == transcript.Open:
 		m.forget(r.Conn)
 		m.lines[r.Conn] = m.newLine(true)
@@ -102,7 +121,10 @@ func (m *Model) End() {
 
 // Findings implements obligation.Model.
 func (m *Model) Findings() []verdict.Finding {
-	out := slices.Clone(m.findings)
+	out := make([]verdict.Finding, 0, len(m.findings))
+	for _, f := range m.findings {
+		out = append(out, f.Finding)
+	}
 	for _, b := range m.books {
 		out = append(out, b.Found()...)
 	}
@@ -119,13 +141,35 @@ func (m *Model) Owing() (out []obligation.Entry) {
 	return out
 }
 
-func (m *Model) keep(at message, clauses ...string) {
-	m.findings = append(m.findings, verdict.Finding{Clauses: clauses, OK: true, At: at.r.N})
+// Of returns the findings on a subject in the session of an agent_id, in the order in which they were made.
+func (m *Model) Of(agent string, what Subject) (out []verdict.Finding) {
+	for _, f := range m.findings {
+		if f.agent == agent && f.subject == what {
+			out = append(out, f.Finding)
+		}
+	}
+	return out
 }
+
+func (m *Model) keep(at message, clauses ...string) {
+	m.add(at, kept(clauses...))
+}
+
+// add records a finding on a message.
+func (m *Model) add(at message, f verdict.Finding) {
+	m.about(at, at.agent, Others, f)
+}
+
+func (m *Model) about(at message, agent string, what Subject, f verdict.Finding) {
+	f.At = at.r.N
+	m.findings = append(m.findings, found{f, agent, what})
+}
+
+func kept(clauses ...string) verdict.Finding { return verdict.Finding{Clauses: clauses, OK: true} }
 
 // fail records that a message breaks clauses.
 func (m *Model) fail(at message, expected string, clauses ...string) {
-	m.findings = append(m.findings, failed(at, expected, clauses...))
+	m.add(at, failed(at, expected, clauses...))
 }
 
 func failed(at message, expected string, clauses ...string) verdict.Finding {
@@ -133,9 +177,9 @@ func failed(at message, expected string, clauses ...string) verdict.Finding {
 }
 
 // unlessMentioned records a finding that counts unless the server mentions an agent_id after a record.
-func (m *Model) unlessMentioned(agent string, after int, f verdict.Finding) {
+func (m *Model) unlessMentioned(agent string, after int, at message, f verdict.Finding) {
 	if m.latest[agent] <= after {
-		m.pending = append(m.pending, pending{agent, f})
+		m.pending = append(m.pending, pending{agent, found{f, at.agent, Others}})
 	}
 }
 
@@ -143,6 +187,13 @@ func (m *Model) unlessMentioned(agent string, after int, f verdict.Finding) {
 func (m *Model) closed(msg message) {
 	l := m.line(msg.r.Conn)
 	l.refusedByClose(msg)
+	if m.ours() && msg.r.Dir == transcript.Received {
+		for _, b := range l.open {
+			if !b.Done {
+				l.refused(b, msg)
+			}
+		}
+	}
 	m.forget(msg.r.Conn)
 	closed := m.newLine(l.opened)
 	closed.closed, closed.silent, closed.began, m.ended = true, false, msg.r.N, true
@@ -179,11 +230,11 @@ func (m *Model) sent(msg message) {
 	if m.ours() {
 		m.talk(msg)
 	}
-	l.asked = true
+	l.asked, l.latest = true, msg.r.N
 	l.withdrawAttempt()
 	switch msg.kind {
 	case vocab.PingType:
-		l.ping(msg)
+		m.ping(l, msg)
 	case vocab.InterruptType:
 		m.interrupt(l, msg)
 	case vocab.ChatType:
@@ -214,14 +265,16 @@ func (m *Model) received(msg message) {
 	}
 	t := m.mine(msg)
 	m.formed(msg)
-	m.ids.received(m, l, t, msg)
+	if !m.ours() || m.ownAgent(msg) { // else its session_id is not that of its agent_id
+		m.ids.received(m, l, t, msg)
+	}
+	m.failing(l, msg)
 	m.beforeChat(l, msg)
 	m.crossing(l, t, msg)
-	l.heartbeat(msg)
+	m.heartbeat(l, msg)
 	m.refused(l, msg)
 	m.interrupted(l, t, msg)
 	if m.ours() {
-		m.ownAgent(msg)
 		m.note(msg)
 	} else {
 		m.answered(l, t, msg)

@@ -86,7 +86,7 @@ func client(name, text string, judge func(*Model, message), clauses ...string) m
 					judge(m, msg)
 				}
 			}
-			return m.findings
+			return m.Findings()
 		}}
 }
 

@@ -43,7 +43,7 @@ func (m *Model) formed(msg message) {
 	}
 	for _, rule := range members {
 		v, there := msg.data[rule.name]
-		f := verdict.Finding{Clauses: []string{rule.clause}, OK: there && rule.ok(v), At: msg.r.N}
+		f := verdict.Finding{Clauses: []string{rule.clause}, OK: there && rule.ok(v)}
 		if !f.OK {
 			f.Expected = rule.name + " is " + rule.form
 			f.Observed = rule.name + " is missing in " + msg.told()
@@ -51,7 +51,45 @@ func (m *Model) formed(msg message) {
 				f.Observed = fmt.Sprintf("%s is %s in %s", rule.name, wjson.Compact(v), msg.told())
 			}
 		}
-		m.findings = append(m.findings, f)
+		m.add(msg, f)
+	}
+}
+
+// failing judges an error in a turn whose model fails: it has an agent_id and a session_id (SC-038, SC-039), which is
+// that of its session (SC-042). An error without an agent_id is about the turn if nothing else was asked of its
+// connection: then there is nothing else that it could be about.
+func (m *Model) failing(l *line, msg message) {
+	if !m.ours() || !msg.is(vocab.ErrorMessage) {
+		return
+	}
+	var open []*talk
+	for _, t := range m.talks {
+		if len(t.chats) > 0 && t.conn == msg.r.Conn {
+			open = append(open, t)
+		}
+	}
+	if len(open) != 1 || len(open[0].chats) > 1 || !open[0].chats[0].fails || open[0].chats[0].r.N != l.latest {
+		return
+	}
+	t := open[0]
+	_, named := msg.data[vocab.SessionID]
+	for _, member := range []struct {
+		clause, name string
+		ok           bool
+	}{{"SC-038", vocab.AgentID, msg.agent != ""}, {"SC-039", vocab.SessionID, named}} {
+		f := kept(member.clause)
+		if !member.ok {
+			f = failed(msg, "an error about a turn with its "+member.name, member.clause)
+		}
+		m.about(msg, t.agent, Errors, f)
+	}
+	if was := m.ids.known[life{key{of: t.agent}, m.ids.memory.life(t.agent, msg.r.N)}]; was != nil && was.id != "" && msg.id != "" {
+		f := kept("SC-042")
+		if was.id != msg.id {
+			f = failed(msg, fmt.Sprintf("session_id %q, which %s has, in an error about its turn", was.id, t.agent),
+				"SC-042")
+		}
+		m.about(msg, t.agent, Errors, f)
 	}
 }
 
@@ -67,5 +105,5 @@ func shapes(t []transcript.Record) []verdict.Finding {
 			m.use(msg)
 		}
 	}
-	return m.findings
+	return m.Findings()
 }

@@ -12,7 +12,7 @@ type row struct {
 }
 
 // rows has transcripts that satisfy and break every clause of a monitor.
-var rows = slices.Concat(shapesAndIDs, agentsAndEnds, copies)
+var rows = slices.Concat(shapesAndIDs, agentsAndEnds, copies, acts)
 
 // shapesAndIDs are about the members of messages and the ids of sessions.
 var shapesAndIDs = []row{

@@ -23,10 +23,11 @@ type talk struct {
 	before  int       // record of the previous ending
 	since   bool      // another message of a turn came since the latest ending
 
-	cut       bool   // an interrupt was sent
-	overlaps  bool   // a second chat came while one was open
-	seenOther bool   // a chat of another agent_id came since the latest turn
-	id        string // the latest session_id
+	cut       bool            // an interrupt was sent
+	overlaps  bool            // a second chat came while one was open
+	meanwhile map[string]bool // clauses about what was sent elsewhere, or in vain, since the latest turn
+	turns     int             // that have ended
+	id        string          // the latest session_id
 
 	spoken  bool      // the model has spoken since the latest chat or result
 	pieces  string    // its stream messages since then
@@ -41,6 +42,7 @@ type chat struct {
 	message
 
 	held, cut bool
+	fails     bool   // the model fails
 	answer    string // the model's whole answer; "" if it is unknown
 	owed      *owed
 }
@@ -66,7 +68,7 @@ func (m *Model) key(msg message) key {
 func (m *Model) talk(msg message) *talk {
 	at := m.key(msg)
 	if m.talks[at] == nil {
-		m.talks[at] = &talk{agent: msg.agent, conn: msg.r.Conn}
+		m.talks[at] = &talk{agent: msg.agent, conn: msg.r.Conn, meanwhile: map[string]bool{}}
 	}
 	return m.talks[at]
 }
@@ -103,8 +105,10 @@ func (m *Model) chat(l *line, msg message) {
 	t.settle(m, false)
 	t.muddled = t.muddled || t.conn != msg.r.Conn
 	t.overlaps = t.overlaps || len(t.chats) > 0
-	c := chat{message: msg, answer: llm.Foretold(content), held: slices.ContainsFunc(llm.Directives(content),
-		func(d llm.Directive) bool { return d.Kind == llm.KindHold })}
+	c := chat{message: msg, answer: llm.Foretold(content)}
+	for _, d := range llm.Directives(content) {
+		c.held, c.fails = c.held || d.Kind == llm.KindHold, c.fails || d.Kind == llm.KindFail
+	}
 	if msg.legal() {
 		c.owed = l.Owe(&owed{What: fmt.Sprintf("the turn of agent_id %q, up to its %s", agent, vocab.ResultMessage),
 			Cause: msg, Clauses: msg.accepting(), Optional: t.overlaps, Unfenced: true,
@@ -113,7 +117,9 @@ func (m *Model) chat(l *line, msg message) {
 	t.chats = append(t.chats, c)
 	t.spoken, t.pieces, t.whole = false, "", ""
 	for _, other := range m.talks {
-		other.seenOther = other.seenOther || other != t && other.conn == msg.r.Conn
+		if other != t && (other.conn == msg.r.Conn || m.ours()) {
+			other.meanwhile["SC-028"] = true
+		}
 	}
 }
 
@@ -139,7 +145,7 @@ func (m *Model) result(l *line, t *talk, msg message) {
 	foreign := !m.ours() && (t.cut || l.unknown || !l.opened)
 	if len(t.chats) == 0 {
 		if t.last.record.r.N > 0 && !t.muddled && !t.lenient && !foreign && (m.ours() || !t.since) {
-			m.findings = append(m.findings, second(t.last.record.r.N, msg))
+			m.add(msg, second(t.last.record.r.N, msg))
 		}
 		return
 	}
@@ -186,7 +192,10 @@ func (m *Model) turned(msg message) {
 		return
 	}
 	t.begun, t.since, t.answers = false, false, nil
-	t.seenOther = t.seenOther && len(t.chats) > 0
+	if t.turns++; len(t.chats) == 0 {
+		clear(t.meanwhile)
+	}
+	m.ids.named(m, t, msg)
 }
 
 // said judges words while no turn runs: either they came after the end of their turn, or the supposed end was a
@@ -230,7 +239,7 @@ func (t *talk) settle(m *Model, another bool) {
 	case len(doubted) == 0:
 	case another:
 		if !t.lenient {
-			m.findings = append(m.findings, second(t.before, t.last.record))
+			m.add(t.last.record, second(t.before, t.last.record))
 		}
 		t.chats = []chat{t.last.of}
 		t.last = ending{record: message{}}

@@ -10,20 +10,22 @@ import (
 )
 
 // ownAgent judges that the model's words about a chat, which contain its nonce, carry the chat's agent_id (SC-021),
-// unchanged (SC-041).
-func (m *Model) ownAgent(msg message) {
+// unchanged (SC-041). It returns false if they do not.
+func (m *Model) ownAgent(msg message) bool {
 	if !words[msg.kind] {
-		return
+		return true
 	}
+	own := true
 	for _, nonce := range m.noncesIn(msg) {
+		f := kept("SC-021", "SC-041")
 		if agent := msg.data[vocab.AgentID]; agent != any(m.nonces[nonce]) {
-			m.fail(msg, fmt.Sprintf("agent_id %q, under which the chat was sent", m.nonces[nonce]), "SC-021", "SC-041")
-			f := &m.findings[len(m.findings)-1]
+			f = failed(msg, fmt.Sprintf("agent_id %q, under which the chat was sent", m.nonces[nonce]), f.Clauses...)
 			f.Observed = fmt.Sprintf("agent_id %s in %s", wjson.Compact(agent), f.Observed)
-			continue
+			own = false
 		}
-		m.keep(msg, "SC-021", "SC-041")
+		m.add(msg, f)
 	}
+	return own
 }
 
 // noncesIn returns the nonces that a message mentions, but not as a prefix of a longer one. A nonce at the end of a
