@@ -49,8 +49,10 @@ var acts = []row{
 	{subject: "errors", reason: "it may be about another turn", in: fail + ask2 + "A < error {}"},
 
 	{subject: "heartbeats", reason: "answered", kept: "SC-037 SC-037a", in: "A > ping {}\nA < pong {}"},
-	{subject: "heartbeats", reason: "answered during a turn", kept: "SC-037 SC-037a", in: ask1 + "A > ping {}\nA < pong {}"},
-	{subject: "heartbeats", reason: "refused during a turn", broken: "SC-037 SC-037a", in: ask1 + "A > ping {}\nA < error {}"},
+	{subject: "heartbeats", reason: "answered during a turn", kept: "SC-037 SC-037a",
+		in: ask1 + "A > ping {}\nA < pong {}"},
+	{subject: "heartbeats", reason: "refused during a turn", broken: "SC-037 SC-037a",
+		in: ask1 + "A > ping {}\nA < error {}"},
 	{subject: "heartbeats", reason: "an error of the turn refuses nothing",
 		in: ask1 + "A > ping {}\n" + `A < error {"agent_id":"red"}`},
 	{subject: "heartbeats", reason: "the connection ends", broken: "SC-037 SC-037a", in: "A > ping {}\nA closed"},

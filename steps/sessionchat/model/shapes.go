@@ -83,7 +83,8 @@ func (m *Model) failing(l *line, msg message) {
 		}
 		m.about(msg, t.agent, Errors, f)
 	}
-	if was := m.ids.known[life{key{of: t.agent}, m.ids.memory.life(t.agent, msg.r.N)}]; was != nil && was.id != "" && msg.id != "" {
+	was := m.ids.known[life{key{of: t.agent}, m.ids.memory.life(t.agent, msg.r.N)}]
+	if was != nil && was.id != "" && msg.id != "" {
 		f := kept("SC-042")
 		if was.id != msg.id {
 			f = failed(msg, fmt.Sprintf("session_id %q, which %s has, in an error about its turn", was.id, t.agent),
