@@ -208,7 +208,7 @@ func (o proxyOptions) listenUntil(ctx context.Context, opts proxy.Options, s *st
 	if live.screen != nil {
 		err = o.watchScreen(ctx, live.screen, p)
 	} else {
-		live.followTraffic(p.Stats)
+		live.followTraffic(p)
 		<-ctx.Done()
 	}
 	err = errors.Join(err, p.Close())

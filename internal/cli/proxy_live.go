@@ -95,8 +95,8 @@ func withoutQuery(text string) string {
 	return head
 }
 
-// followTraffic shows on a terminal what has passed, every second.
-func (v *liveView) followTraffic(stats func() proxy.Stats) {
+// followTraffic shows on a terminal what has passed, and what is owed the longest, every second.
+func (v *liveView) followTraffic(traffic trafficview.Traffic) {
 	if !v.s.ErrTTY {
 		return
 	}
@@ -110,10 +110,13 @@ func (v *liveView) followTraffic(stats func() proxy.Stats) {
 				return
 			case <-tick.C:
 			}
-			now := stats()
+			now := traffic.Stats()
 			text := fmt.Sprintf("%d open of %d connections · %d messages, %d/s · %d findings", now.Open, now.Conns,
 				now.Messages, now.Messages-before, now.Broken)
 			before = now.Messages
+			if owed, count := traffic.Owed(); count > 0 {
+				text += fmt.Sprintf(" · %d owed: %s", count, trafficview.DebtLine(owed[0], time.Now()))
+			}
 			v.showCount(text)
 		}
 	})
@@ -217,7 +220,7 @@ func (o proxyOptions) runWithConsole(ctx context.Context, opts proxy.Options, ba
 	if err != nil {
 		return 0, err
 	}
-	live.followTraffic(b.countPassed)
+	live.followTraffic(b)
 	if command == nil {
 		o.announceAddress(opts, passing.URL(), s)
 		s.printURL("page", page)
@@ -227,7 +230,7 @@ func (o proxyOptions) runWithConsole(ctx context.Context, opts proxy.Options, ba
 		stop()
 	}
 	err = errors.Join(err, <-served, b.closeAll())
-	tellUnjudged(b.countPassed(), s)
+	tellUnjudged(b.Stats(), s)
 	return code, err
 }
 
@@ -320,7 +323,7 @@ func (o proxyOptions) runFaultyPipe(ctx context.Context, opts proxy.Options, s *
 	if err != nil {
 		return 0, o.openError(err)
 	}
-	live.followTraffic(p.Stats)
+	live.followTraffic(p)
 	code, err = command.Run(ctx, strings.Replace(p.URL(), "http", "ws", 1))
 	return code, errors.Join(err, p.Close())
 }

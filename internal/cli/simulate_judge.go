@@ -126,12 +126,19 @@ func (b *between) closeAll() error {
 	return errors.Join(err, b.back.Close())
 }
 
-// countPassed count what has passed.
-func (b *between) countPassed() proxy.Stats {
+// Stats counts what has passed.
+func (b *between) Stats() proxy.Stats {
 	out, behind := b.front.Stats(), b.back.Stats()
 	out.Broken += behind.Broken
 	out.Unjudged += behind.Unjudged
 	return out
+}
+
+// Owed returns what both sides owe, as proxy.Proxy.Owed does.
+func (b *between) Owed() (list []steps.Owed, count int) {
+	list, count = b.front.Owed()
+	some, n := b.back.Owed()
+	return steps.JoinOwed(list, some), count + n
 }
 
 // judgedPlay is a play between two proxies.
@@ -240,6 +247,15 @@ func (j bothSides) Check() int {
 	j.b.front.Check()
 	j.b.back.Check()
 	return 0
+}
+
+// Owed implements console.Judge.
+func (j bothSides) Owed() (list []steps.Owed, count int, modelled bool) {
+	if j.program != nil {
+		list, count, modelled = j.program.Owed()
+	}
+	some, n := j.b.Owed()
+	return steps.JoinOwed(list, some), count + n, modelled || j.b.front.Modelled() || j.b.back.Modelled()
 }
 
 // Follow implements console.Judge: the proxies judge by themselves.

@@ -201,6 +201,7 @@ func (s *session) followSession() {
 	case kindTest:
 		s.work.Go(s.processRecords)
 		s.work.Go(s.watchProgress)
+		s.work.Go(s.watchOwed)
 		s.work.Go(func() { // separate from processRecords: monitors wait while a step runs
 			s.test.Follow(s.ctx, 0, func(e simulator.Event) {
 				if e.Record == nil {
@@ -213,6 +214,7 @@ func (s *session) followSession() {
 		s.work.Go(s.watchHeld)
 		if s.judge != nil {
 			s.work.Go(func() { s.judge.Follow(s.ctx, s.reportJudged) })
+			s.work.Go(s.watchOwed)
 		}
 	case kindReplay:
 		for _, r := range s.records.After(0) {

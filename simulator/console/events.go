@@ -88,6 +88,7 @@ type stream struct {
 	sent    int // number of the last record
 	seq     int // notices that were sent
 	version int // of the state that was sent
+	owed    int // version of what is owed that was sent
 	out     bytes.Buffer
 }
 
@@ -163,6 +164,7 @@ func (st *stream) fillBuffer() (wake <-chan struct{}, more bool) {
 		st.version = version
 		st.writeState()
 	}
+	st.writeOwed()
 	return wake, false
 }
 
@@ -186,25 +188,27 @@ func (st *stream) writeEvent(name string, data []byte) {
 	fmt.Fprintf(&st.out, "event: %s\ndata: %s\n\n", name, data)
 }
 
+// tell writes an event with a body as JSON.
+func (st *stream) tell(name string, body any) {
+	if data, err := json.Marshal(body, jsonform.Escaped); err == nil {
+		st.writeEvent(name, data)
+	}
+}
+
 // writeState writes the present state, which replaces the one sent before.
 func (st *stream) writeState() {
-	tell := func(name string, body any) {
-		if data, err := json.Marshal(body, jsonform.Escaped); err == nil {
-			st.writeEvent(name, data)
-		}
-	}
 	if st.s.kind != kindReplay {
-		tell("outcomes", st.s.worstOutcomes())
+		st.tell("outcomes", st.s.worstOutcomes())
 	}
-	tell("state", st.s.sessionView())
+	st.tell("state", st.s.sessionView())
 	if st.s.kind == kindPlay {
-		tell("held", st.s.heldMessages(heldInEvent))
+		st.tell("held", st.s.heldMessages(heldInEvent))
 	}
 	st.s.mu.Lock()
 	progress := st.s.progress
 	st.s.mu.Unlock()
 	if progress != nil {
-		tell("run", *progress)
+		st.tell("run", *progress)
 	}
 }
 

@@ -28,6 +28,8 @@ import (
 	"parley/simulator/counterpart"
 	"parley/simulator/scripts"
 	"parley/steps/protocols"
+	"parley/steps/sessionruntime/binding"
+	"parley/target"
 	"parley/transport/driver/browser"
 )
 
@@ -60,10 +62,10 @@ func pageServer(t testing.TB) *httptest.Server {
 	c, err := console.New(console.Options{
 		Protocols: func() []console.Protocol { return ids },
 		Open: func(ctx context.Context, o console.TestOptions) (*simulator.Session, error) {
-			return simulator.Open(ctx, target(o))
+			return simulator.Open(ctx, targetOf(o))
 		},
 		Run: func(ctx context.Context, o console.TestOptions, out string, tell runner.Observer) (*reports.Results, error) {
-			opts := target(o)
+			opts := targetOf(o)
 			opts.Out, opts.Observer, opts.Tags = out, tell, "@AS-042"
 			return runner.Run(ctx, opts)
 		},
@@ -88,7 +90,8 @@ func pageServer(t testing.TB) *httptest.Server {
 		},
 		Clauses: func(string) ([]console.Clause, error) {
 			return []console.Clause{{ID: "AS-042", Level: "MUST", Section: "4", Text: "The agent is switched.",
-				Source: "切换代理"}, {ID: "AS-044", Level: "MUST", Section: "4", Text: "The answer names the new agent.",
+				Source: "切换代理"}, {ID: "RT-074", Level: "MUST", Section: "4A", Text: "The frontend is told at once.",
+				Source: "立即通知前端"}, {ID: "AS-044", Level: "MUST", Section: "4", Text: "The answer names the new agent.",
 				Source: "应答新代理"}}, nil
 		},
 		Schemas: func(string) ([]console.Schema, error) {
@@ -109,17 +112,22 @@ func pageServer(t testing.TB) *httptest.Server {
 	return srv
 }
 
-// target are the options of a run or a session with a bundled target, or with the mutant that is named as target; the
+// targetOf are the options of a run or a session with a bundled target, or with the mutant that is named as target; the
 // silent one has an hour for each message.
-func target(o console.TestOptions) runner.Options {
+func targetOf(o console.TestOptions) runner.Options {
 	b := bundled.All.For(protocols.Kinds(), o.Protocol, o.Role)
 	out := runner.Options{Protocols: protocols.All, Profile: b.Profile, Launcher: b.Launcher, Brain: b.Brain}
 	for _, m := range bundled.All.Mutants(protocols.Kinds(), o.Protocol, o.Role) {
 		if m.ID == o.Target {
 			out.Launcher = m.Launch(b.Brain)
-			if patient := *b.Profile; m.ID == "silent-switches" {
+			if patient := *b.Profile; m.ID == "silent-switches" || m.ID == "input-not-routed" {
 				patient.Limits.Event.Duration = time.Hour
 				out.Profile = &patient
+			}
+			if m.ID == "input-not-routed" { // no fence ends the wait
+				unfenced := *binding.Of(b.Profile)
+				unfenced.Fence = false
+				out.Profile.Sections = []target.Section{{Key: o.Protocol, Value: &unfenced}}
 			}
 		}
 	}

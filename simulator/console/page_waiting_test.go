@@ -15,7 +15,7 @@ import (
 // it decides; so are the steps behind it. Each can be cancelled, which ends it on the server, and the session goes on.
 func TestPageWaiting(t *testing.T) {
 	base := pageServer(t).URL
-	at := openMutant(t, base, "silent-switches")
+	at := openMutant(t, base, "agent-select", "silent-switches")
 	for _, step := range usual[:3] {
 		ask(t, "POST", at+"/steps", map[string]string{"text": step})
 	}
@@ -52,10 +52,10 @@ func TestPageWaiting(t *testing.T) {
 }
 
 // openMutant starts a test of a mutant.
-func openMutant(t *testing.T, base, id string) (at string) {
+func openMutant(t *testing.T, base, protocol, id string) (at string) {
 	t.Helper()
 	var s console.Session
-	body := map[string]string{"kind": "test", "protocol": "agent-select", "target": id}
+	body := map[string]string{"kind": "test", "protocol": protocol, "target": id}
 	if err := json.Unmarshal(ask(t, "POST", base+"/api/v1/sessions", body), &s); err != nil {
 		t.Fatal(err)
 	}

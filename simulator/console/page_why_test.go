@@ -9,7 +9,7 @@ import (
 // records, the known faults that it looks like, and the command that judges it again.
 func TestPageWhy(t *testing.T) {
 	base := pageServer(t).URL
-	at := openMutant(t, base, "current-is-previous")
+	at := openMutant(t, base, "agent-select", "current-is-previous")
 	for _, step := range usual {
 		ask(t, "POST", at+"/steps", map[string]string{"text": step})
 	}

@@ -257,6 +257,9 @@ type Judge interface {
 	Untested() (ids []string, why string) // clauses without an outcome because of faults
 	Findings() []steps.Failure            // the first of each monitor and clause
 	Check() int                           // judges all records so far
+	// Owed returns what is owed after all records so far, as steps.Owing.Read does; modelled is false if nothing is known
+	// of that. Record is the number of a record of Player.Transcript, unless At is set.
+	Owed() (list []steps.Owed, count int, modelled bool)
 	// Follow judges until ctx ends, and calls tell, from one goroutine, with each finding, and without a finding when an
 	// outcome has changed.
 	Follow(ctx context.Context, tell func([]steps.Failure))

@@ -70,6 +70,7 @@ func (c *Console) listRoutes() []route {
 		{"GET", "/search", (*session).searchSteps, []string{"q", "n"}},
 		{"GET", "/complete", (*session).completeLine, []string{"line"}},
 		{"GET", "/outcomes", (*session).answerOutcomes, nil},
+		{"GET", "/owed", (*session).showOwed, nil},
 		{"GET", "/findings", (*session).showFindings, nil},
 		{"GET", "/why", func(s *session, _ http.ResponseWriter, r *http.Request) (any, error) {
 			return s.explainFailure(c, r)

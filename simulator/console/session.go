@@ -52,6 +52,8 @@ type session struct {
 	edits       []edit                // whose record has not come
 	edited      map[int]string        // what a record was sent instead of
 	findings    []Failure             // of steps and monitors, the first ones; those of a play are its judge's
+	owed        OwedList              // see watchOwed
+	owedVersion int                   // how often it has changed
 }
 
 // Connection describes a party's connection.

@@ -19,12 +19,14 @@ import (
 
 // Judge judges the records of one transcript. It is safe for concurrent use.
 type Judge struct {
-	t      *transcript.Transcript
-	place  func(context.Context, transcript.Record) int
-	role   proxy.Role
-	codec  *proxy.Codec
-	decode func(*transcript.Record)
-	client bool // the program is a client but not a target of the protocol: records are mirrored, see steps.Clients
+	t        *transcript.Transcript
+	place    func(context.Context, transcript.Record) int
+	role     proxy.Role
+	codec    *proxy.Codec
+	decode   func(*transcript.Record)
+	protocol steps.Protocol
+	modelled bool // what the program owes is known
+	client   bool // the program is a client but not a target of the protocol: records are mirrored, see steps.Clients
 
 	mu     sync.Mutex
 	mark   int              // number of the last record that is on a tape
@@ -78,6 +80,8 @@ func New(o Options) (*Judge, error) {
 	}
 	j := &Judge{t: o.Records, place: o.Place, role: role, codec: c, decode: c.Decoder(), client: client,
 		tapes: map[string]*tape{}, asked: map[int]string{}, worst: verdict.Worst{}, fresh: make(chan struct{})}
+	j.protocol = o.Protocol
+	j.modelled = j.newOwing("") != nil
 	if by, ok := o.Protocol.(steps.Correlator); ok && (client || o.Side == gate.Server) {
 		correlate := by.Correlate(c.Env.Profile)
 		j.known = func(r *transcript.Record) {
@@ -246,12 +250,7 @@ func pauseFor(ctx context.Context, d time.Duration) {
 func (j *Judge) Check() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for r := range j.t.From(j.mark) {
-		j.lost = j.lost || r.N != j.mark+1
-		j.mark = r.N
-		j.applyDoubts(r.N)
-		j.addRecord(r)
-	}
+	j.readRecords()
 	for name, one := range j.tapes {
 		judged, failures := one.judgeNew(j.codec.Env, j.role.Monitors)
 		j.storeFindings(judged, failures)
@@ -260,6 +259,16 @@ func (j *Judge) Check() int {
 		}
 	}
 	return j.mark
+}
+
+// readRecords puts the records that have come on their tapes. The caller holds j.mu.
+func (j *Judge) readRecords() {
+	for r := range j.t.From(j.mark) {
+		j.lost = j.lost || r.N != j.mark+1
+		j.mark = r.N
+		j.applyDoubts(r.N)
+		j.addRecord(r)
+	}
 }
 
 // applyDoubts applies the doubts that came before a record. The caller holds j.mu.
@@ -290,7 +299,7 @@ func (j *Judge) tapesOf(conn string) []*tape {
 	}
 	one := j.tapes[conn]
 	if one == nil {
-		one = &tape{of: j.observedRecords}
+		one = &tape{of: j.observedRecords, owing: j.newOwing(conn)}
 		j.tapes[conn] = one
 	}
 	return []*tape{one}

@@ -26,6 +26,7 @@ type tape struct {
 	full   bool                // further records go to later
 	judged int                 // records of first that were judged
 	partly bool                // something is unknown, such as whose a request is: see judgeNew
+	owing  *steps.Owing        // nil: what is owed is not known
 	ended  bool                // no other record comes
 }
 
@@ -34,6 +35,7 @@ func (one *tape) addRecord(r transcript.Record) {
 		one.later = append(one.later, r)
 		return
 	}
+	one.owing.Take(r)
 	one.first, one.bytes = append(one.first, r), one.bytes+len(r.Bytes)
 }
 

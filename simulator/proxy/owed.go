@@ -1,6 +1,8 @@
 package proxy
 
 import (
+	"slices"
+
 	"parley/steps"
 	"parley/steps/obligation"
 )
@@ -12,6 +14,14 @@ func (r *judgedRole) newOwing(conn string) *steps.Owing {
 		return nil
 	}
 	return steps.NewOwing(r.protocol, r.Name, conn, obligation.Foreign)
+}
+
+// Modelled reports whether what some side owes is known at all: it has a model.
+func (p *Proxy) Modelled() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.ContainsFunc(p.all, func(one *tape) bool { return one.owing != nil }) ||
+		slices.ContainsFunc(p.single, func(r *judgedRole) bool { return r.newOwing("") != nil })
 }
 
 // Owed returns what each side owes now, the oldest first: at most steps.MostOwed, and how many there are. Record is the

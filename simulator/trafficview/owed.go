@@ -15,7 +15,7 @@ const mostDebts = 3
 // debtLines are the oldest debts, one on a line.
 func (s *screen) debtLines() (lines []string) {
 	for _, o := range s.owed[:min(len(s.owed), mostDebts)] {
-		lines = append(lines, s.paint(yellow, debtLine(o, time.Now())))
+		lines = append(lines, s.paint(yellow, DebtLine(o, time.Now())))
 	}
 	if more := s.debts - len(lines); more > 0 && len(lines) > 0 {
 		last := &lines[len(lines)-1]
@@ -24,8 +24,8 @@ func (s *screen) debtLines() (lines []string) {
 	return lines
 }
 
-// debtLine is a debt on a line: who owes what, since when, by which clauses, and because of which message.
-func debtLine(o steps.Owed, now time.Time) string {
+// DebtLine is a debt on a line: who owes what, since when, by which clauses, and because of which message.
+func DebtLine(o steps.Owed, now time.Time) string {
 	on := ""
 	if o.Conn != "" {
 		on = " on " + o.Conn
@@ -38,7 +38,7 @@ func debtLine(o steps.Owed, now time.Time) string {
 func (s *screen) listLines() (lines []string) {
 	chosen := 0
 	for i, o := range s.owed {
-		line := "  " + debtLine(o, time.Now())
+		line := "  " + DebtLine(o, time.Now())
 		if i != s.debt {
 			lines = append(lines, line)
 			continue

@@ -34,7 +34,7 @@ export function once(path) {
 // follow streams the events of a session after a record, and returns a function that ends it.
 export function follow(id, on, after = 0) {
   const es = new EventSource(`${base}/sessions/${encodeURIComponent(id)}/events${after ? "?after=" + after : ""}`);
-  for (const name of ["record", "finding", "judged", "outcomes", "held", "state", "run"]) {
+  for (const name of ["record", "finding", "judged", "outcomes", "held", "owed", "state", "run"]) {
     es.addEventListener(name, (e) => on(name, JSON.parse(e.data)));
   }
   es.onopen = () => on("link", true);

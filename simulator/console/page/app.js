@@ -8,6 +8,7 @@ import { FilterBar, fromHash } from "./filterbar.js";
 import { shortcuts, keyTable } from "./keys.js";
 import { Left, nameOf } from "./left.js";
 import { List } from "./list.js";
+import { Owed } from "./owed.js";
 import { Rows } from "./rows.js";
 import { visible } from "./safe.js";
 import { startForm } from "./start.js";
@@ -34,6 +35,7 @@ class App {
     this.bar = new FilterBar($("filters"), this);
     this.detail = new Detail($("right"), this);
     this.composer = new Composer($("composer"), this);
+    this.owed = new Owed(this);
     this.left = new Left($("left"), this);
     this.waiting = new Waiting($("waiting"), this);
     $("language").onchange = () => { remember("language", $("language").value); this.speak($("language").value); };
@@ -45,7 +47,7 @@ class App {
     this.theme(recall("theme") || "auto");
     this.rows.show(this[recall("view") || (matchMedia("(max-width: 640px)").matches ? "list" : "diagram")] || this.diagram);
     this.speak(recall("language") || navigator.language);
-    setInterval(() => { this.announce(); this.composer.play.tick(); this.waiting.tick(); }, 1000);
+    setInterval(() => { this.announce(); this.composer.play.tick(); this.waiting.tick(); this.owed.tick(); }, 1000);
     window.addEventListener("hashchange", () => this.went());
   }
 
@@ -105,6 +107,7 @@ class App {
     this.stop?.();
     this.store.clear();
     this.worst.clear();
+    this.owed.clear();
     this.pending = [];
     this.composer.play.clear();
     this.composer.clear();
@@ -138,6 +141,7 @@ class App {
     for (const [name, v] of some) {
       if (name === "state") state = v;
       else if (name === "held") { this.composer.play.update(v); this.composer.badge(); }
+      else if (name === "owed") { this.owed.update(v); this.redrawLeft = this.redrawWaiting = true; }
       else if (name === "outcomes") { for (const o of v) if (this.worse(o)) this.redrawLeft = true; }
       else if (name === "run") { this.left.progress = v; this.redrawLeft = true; }
       else if (this.store.add(name, v) && name !== "record") this.judged(v);
@@ -147,6 +151,7 @@ class App {
     this.store.settle();
     if (state) this.changed(state);
     if (this.redrawLeft) { this.redrawLeft = false; this.left.draw(); this.detail.overview(); }
+    if (this.redrawWaiting) { this.redrawWaiting = false; this.waiting.draw(); }
     this.rows.draw();
     this.foot();
     if (this.pending.length) this.frame ||= requestAnimationFrame(() => this.flush());

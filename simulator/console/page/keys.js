@@ -4,7 +4,7 @@ import { t } from "./words.js";
 
 const table = [["n", "kNew"], ["c", "kCompose"], ["1 … 6", "kTabs"], ["Ctrl+Enter", "kSend"], ["→ Tab", "kTab"], [">", "nextStep"],
   ["x", "kCancel"], ["/", "kSearch"], ["m", "kList"], ["↑ ↓  k j", "kMove"], ["PgUp PgDn", "kPage"], ["Home End", "kEnds"],
-  ["f", "follow"], ["v", "kView"], ["h", "kHeartbeats"], ["d", "kDetail"], ["w", "kWhy"], ["a", "sendAll"], ["p", "kParties"],
+  ["f", "follow"], ["v", "kView"], ["h", "kHeartbeats"], ["d", "kDetail"], ["w", "kWhy"], ["o", "kOwed"], ["a", "sendAll"], ["p", "kParties"],
   ["y", "kCopy"], ["s", "saveScenario"], ["S", "saveScript"], ["r", "saveRecording"], ["R", "saveHAR"], ["t", "runSuite"], ["u", "undo"],
   ["z", "reset"], ["e", "kEnd"], ["l", "language"], ["[ ]", "kSession"], ["Esc", "kEsc"], ["?", "kHelp"]];
 
@@ -43,6 +43,7 @@ export function shortcuts(e, app) {
     d: () => $("right").querySelector("[role=tab][tabindex='0']")?.focus(), "?": () => app.help(),
     w: () => app.nextFailure(), x: () => app.waiting.cancel(), a: () => app.composer.play.decideAll("send"), l: () => $("language").focus(),
     v: () => app.view(app.rows.view === app.list ? "diagram" : "list"), h: () => app.bar.heartbeats(), e: () => find("end")?.focus(),
+    o: () => $("left").querySelector(".owed button, .owed summary")?.focus(),
     p: () => $("left").querySelector(".parties button")?.focus(), "[": () => step(-1), "]": () => step(1),
   };
   const clicked = clicks[e.key] && find(clicks[e.key]);

@@ -17,7 +17,7 @@ export class Left {
   draw() {
     const s = this.app.session;
     const focus = this.root.contains(document.activeElement) ? document.activeElement.dataset.id : "";
-    this.root.replaceChildren(...[this.sessions(s), s && this.parties(s), s && this.judged(s), s && this.actions(s)].filter(Boolean));
+    this.root.replaceChildren(...[this.sessions(s), s && this.parties(s), s && this.app.owed.section(), s && this.judged(s), s && this.actions(s)].filter(Boolean));
     if (focus) this.root.querySelector(`[data-id="${CSS.escape(focus)}"]`)?.focus();
   }
 

@@ -72,14 +72,18 @@ export class Waiting {
     const a = p.awaits;
     const what = !p.running ? t("queued") : !a ? t("running") : a.what && a.what !== p.step ?
       t("awaits", visible(a.what), visible(a.party)) : t("awaitsAny", visible(a.party));
+    const owed = p.running && a ? this.app.owed.because(a.after) : [];
     const can = p.running && p.clauses.length ? t("canDecide", p.clauses.slice(0, fewClauses).join(" ") +
       (p.clauses.length > fewClauses ? ` +${p.clauses.length - fewClauses}` : "")) : "";
     return h("div", { class: "waitrow" + (p.running ? " running" : "") }, h("span", { class: "steptext" }, visible(p.step)),
       h("button", { type: "button", class: "small", onclick: () => this.cancel(p), "aria-label": `${t("cancel")}: ${visible(p.step)}` },
         t("cancel")),
       h("span", { class: "awaits", title: p.clauses.join(" ") }, clock, clock.textContent ? " · " : "",
-        [what, a?.after && t("answersTo", a.after), can].filter(Boolean).join(" · ")));
+        [what, a?.after && t("answersTo", a.after), ...owed.map((o) => this.debt(o)), can].filter(Boolean).join(" · ")));
   }
+
+  // debt says what is owed because of the record for whose consequence the step waits.
+  debt(o) { return t("owedBy", visible(o.by), visible(o.what), o.clauses.slice(0, fewClauses).join(" ")); }
 
   time(p) {
     if (!p.running) return "";
