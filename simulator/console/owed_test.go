@@ -68,8 +68,8 @@ type owing struct {
 
 func (o owing) Owed() ([]steps.Owed, int, bool) { return o.list, 1000, true }
 
-// TestOwedOfPlays: the debts of a program are told without secrets, with the records of the play; a program that is not
-// judged owes nothing that is known.
+// TestOwedOfPlays: the debts of a program are told without secrets, with the records of the play; a program that is
+// not judged owes nothing that is known.
 func TestOwedOfPlays(t *testing.T) {
 	f := newFake()
 	c, _ := serve(t, f.offer)

@@ -16,9 +16,9 @@ func (j *Judge) newOwing(conn string) *steps.Owing {
 	return steps.NewOwing(j.protocol, j.role.Name, conn, obligation.Foreign)
 }
 
-// Owed returns what the program owes now, the oldest first: at most steps.MostOwed, and how many there are. modelled is
-// false if the protocol has no model of such a program. What a doubt leaves unknown is not listed. Each record is read
-// once.
+// Owed returns what the program owes now, the oldest first: at most steps.MostOwed, and how many there are. modelled
+// is false if the protocol has no model of such a program. What a doubt leaves unknown is not listed. Each record is
+// read once.
 func (j *Judge) Owed() (list []steps.Owed, count int, modelled bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

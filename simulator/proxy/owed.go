@@ -24,9 +24,9 @@ func (p *Proxy) Modelled() bool {
 		slices.ContainsFunc(p.single, func(r *judgedRole) bool { return r.newOwing("") != nil })
 }
 
-// Owed returns what each side owes now, the oldest first: at most steps.MostOwed, and how many there are. Record is the
-// number in Options.Record. Secrets are removed, but not from At. Each record is read once, by whoever asks next. What
-// the traffic leaves unknown is not listed.
+// Owed returns what each side owes now, the oldest first: at most steps.MostOwed, and how many there are. Record is
+// the number in Options.Record. Secrets are removed, but not from At. Each record is read once, by whoever asks next.
+// What the traffic leaves unknown is not listed.
 func (p *Proxy) Owed() (list []steps.Owed, count int) {
 	p.mu.Lock()
 	all := append(p.all[:len(p.all):len(p.all)], p.tapes...)
