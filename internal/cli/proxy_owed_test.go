@@ -37,8 +37,8 @@ func lateServer(t *testing.T) (url string, answer chan string) {
 	return server.URL, answer
 }
 
-// TestProxyOwed: the API of a proxy's page says what the server owes until it comes, and because of which message of the
-// page.
+// TestProxyOwed: the API of a proxy's page says what the server owes until it comes, and because of which message of
+// the page.
 func TestProxyOwed(t *testing.T) {
 	url, answer := lateServer(t)
 	p := startProxy(t, "--protocol", "session-chat", "--target", url, "--out", t.TempDir(), "--console", "127.0.0.1:0")
