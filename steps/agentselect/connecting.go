@@ -11,7 +11,7 @@ import (
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/steps/agentselect/binding"
-	judge "parley/steps/agentselect/invariants"
+	"parley/steps/agentselect/model"
 	"parley/target"
 	"parley/transport/transcript"
 	wjson "parley/transport/wire/json"
@@ -78,7 +78,7 @@ func (s *suite) notOpened(c *client, clauses ...string) error {
 	}
 	fault := check
 	fault.Clauses = []string{"AS-029"}
-	return s.ExplainedBy(foundBySteps, fault, check)
+	return s.ExplainedBy(model.FoundBySteps, fault, check)
 }
 
 // isGivenStream judges the answer to GET /events (AS-029).
@@ -171,7 +171,7 @@ func (s *suite) receivesList(ctx context.Context, c *client) error {
 	if err := s.passed(arrive...); err != nil {
 		return err
 	}
-	return s.judgeFindings(judge.AgentList(rec))
+	return s.judgeFindings(model.AgentList(rec))
 }
 
 // judgeFindings judges a monitor's findings in a step.
@@ -234,7 +234,7 @@ func (s *suite) offeredList(ctx context.Context, c *client, clauses ...string) (
 	rec, miss := s.greeting(ctx, c, vocab.AgentListEvent)
 	if miss != nil {
 		check := miss.Check("agent_list", clauses...)
-		err := s.ExplainedBy(listShape, miss.Check("agent_list without any message of the client", "AS-083"), check)
+		err := s.ExplainedBy(model.ListShape, miss.Check("agent_list without any message of the client", "AS-083"), check)
 		if err == nil { // the scenario is cut off: nobody knows whether the list came
 			err = s.Need(check)
 		}
@@ -383,5 +383,5 @@ func (s *suite) listBeforeAnswers(ctx context.Context, c *client) error {
 	if err := s.fence(ctx, c); err != nil {
 		return err
 	}
-	return s.judgeFindings(judge.ListBeforeAnswers(s.T.All(), c.name))
+	return s.judgeFindings(model.JudgeOn(s.T.All(), c.name, "AS-106"))
 }

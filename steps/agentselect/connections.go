@@ -9,7 +9,7 @@ import (
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/steps/agentselect/binding"
-	judge "parley/steps/agentselect/invariants"
+	"parley/steps/agentselect/model"
 	"parley/transport/transcript"
 )
 
@@ -111,7 +111,7 @@ func (s *suite) switchAlone(ctx context.Context, c *client, from, to string) (st
 		return answer, s.Judge(check)
 	}
 	s.RecordReach(steps.Answered)
-	if err := s.judgeFindings(judge.Switched(rec)); err != nil {
+	if err := s.judgeFindings(model.Switched(rec)); err != nil {
 		return "", err
 	}
 	previous, current := field(rec, vocab.PreviousAgentID), field(rec, vocab.CurrentAgentID)
@@ -163,7 +163,7 @@ func (s *suite) refusalsAlone(ctx context.Context, c *client) error {
 		}
 		if isError(&rec) {
 			_ = s.Judge(steps.CheckOf(rec, true, "an error event", "AS-013"))
-			if formed := judge.SwitchError(rec); formed[0].OK {
+			if formed := model.SwitchError(rec); formed[0].OK {
 				_ = s.judgeFindings(formed[:1])
 			}
 		}

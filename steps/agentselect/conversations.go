@@ -11,6 +11,7 @@ import (
 	"parley/internal/llm"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
+	"parley/steps/agentselect/model"
 	"parley/transport/transcript"
 )
 
@@ -29,11 +30,11 @@ func (s *suite) findsMixtures() {
 			c := s.clients[name]
 			if f, found := s.mixtureOf(c); found {
 				f.Clauses = interfering
-				_ = s.ExplainedBy(foundBySteps, f)
+				_ = s.ExplainedBy(model.FoundBySteps, f)
 			}
 			if f, found := s.answerOfOther(c); found {
 				f.Clauses = interfering
-				_ = s.ExplainedBy(foundBySteps, f)
+				_ = s.ExplainedBy(model.FoundBySteps, f)
 			}
 		}
 	})

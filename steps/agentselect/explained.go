@@ -8,16 +8,8 @@ import (
 	"parley/features/verdict"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
-	judge "parley/steps/agentselect/invariants"
+	"parley/steps/agentselect/model"
 	"parley/transport/transcript"
-)
-
-// Monitors that report the faults which explain failed checks.
-const (
-	foundBySteps  = "found-by-steps"
-	errorShape    = "switch-error-shape"
-	switchedShape = "agent-switched-shape"
-	listShape     = "agent-list-shape"
 )
 
 // firstBreaking returns the first finding that breaks a clause, as one of that clause alone.
@@ -38,7 +30,7 @@ func (s *suite) situation(c *client, rec transcript.Record, key string, check ve
 		field(rec, key) != any(asked) {
 		fault := check
 		fault.Clauses = []string{"AS-044"}
-		_ = s.ExplainedBy(foundBySteps, fault, check)
+		_ = s.ExplainedBy(model.FoundBySteps, fault, check)
 		return nil
 	}
 	if key == vocab.PreviousAgentID && s.previousAlone(rec) {
@@ -48,10 +40,10 @@ func (s *suite) situation(c *client, rec transcript.Record, key string, check ve
 		fault := steps.CheckOf(rec, false, "agent_switched with "+key, "AS-084")
 		if text, ok := field(rec, key).(string); ok && text == "" { // it has the right form
 			fault.Clauses = []string{map[string]string{vocab.CurrentAgentID: "AS-044", vocab.PreviousAgentID: "AS-043"}[key]}
-			_ = s.ExplainedBy(foundBySteps, fault, check)
+			_ = s.ExplainedBy(model.FoundBySteps, fault, check)
 			return nil
 		}
-		_ = s.ExplainedBy(switchedShape, fault, check)
+		_ = s.ExplainedBy(model.SwitchedShape, fault, check)
 		return nil
 	}
 	return s.judgeAgent(check)
@@ -65,7 +57,7 @@ func (s *suite) needNarrow(check verdict.Finding, breaks ...string) error {
 	direct.Clauses = slices.DeleteFunc(slices.Clone(check.Clauses), func(id string) bool { return !contains(breaks, id) })
 	rest.Clauses = slices.DeleteFunc(slices.Clone(check.Clauses), func(id string) bool { return contains(breaks, id) })
 	err := s.Need(direct)
-	if explained := s.ExplainedBy(foundBySteps, fault, rest); !isBroken(err) {
+	if explained := s.ExplainedBy(model.FoundBySteps, fault, rest); !isBroken(err) {
 		return explained
 	}
 	return err
@@ -188,7 +180,7 @@ func (s *suite) unlisted(c *client) (verdict.Finding, bool) {
 		return verdict.Finding{}, false
 	}
 	for _, id := range []string{"AS-083", "AS-113"} {
-		if f, found := firstBreaking(judge.Agents(*c.list), id); found {
+		if f, found := firstBreaking(model.Agents(*c.list), id); found {
 			return f, true
 		}
 	}
@@ -198,7 +190,7 @@ func (s *suite) unlisted(c *client) (verdict.Finding, bool) {
 // judgeListed judges checks that read the agents of a client's agent_list: nothing, if it has the wrong form.
 func (s *suite) judgeListed(c *client, checks ...verdict.Finding) error {
 	if fault, found := s.unlisted(c); found {
-		_ = s.ExplainedBy(listShape, fault, checks...)
+		_ = s.ExplainedBy(model.ListShape, fault, checks...)
 		return nil
 	}
 	return s.Judge(checks...)

@@ -13,7 +13,7 @@ import (
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/steps/agentselect/binding"
-	judge "parley/steps/agentselect/invariants"
+	"parley/steps/agentselect/model"
 	"parley/target"
 	"parley/transport/transcript"
 	wjson "parley/transport/wire/json"
@@ -213,7 +213,7 @@ func (s *suite) newClientSees(ctx context.Context, how, id, renamed string) erro
 		observed = steps.Seen(*last)
 	}
 	if last != nil {
-		if err := s.judgeFindings(judge.Agents(*last)); err != nil {
+		if err := s.judgeFindings(model.Agents(*last)); err != nil {
 			return err
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"parley/internal/jsondiff"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
-	judge "parley/steps/agentselect/invariants"
+	"parley/steps/agentselect/model"
 	"parley/transport/transcript"
 	wjson "parley/transport/wire/json"
 )
@@ -101,7 +101,7 @@ func (s *suite) isRefused(ctx context.Context, c *client, codes ...string) error
 
 func (s *suite) judgeRefusal(c *client, rec transcript.Record, codes, specific, general []string, want string) error {
 	code := codeOf(rec)
-	formed := judge.SwitchError(rec)
+	formed := model.SwitchError(rec)
 	if code == "" { // which refusal it is remains unknown
 		for i := range formed {
 			formed[i].Clauses = formed[i].Clauses[:1]
@@ -128,7 +128,7 @@ func (s *suite) judgeRefusal(c *client, rec transcript.Record, codes, specific, 
 		_ = s.Judge(steps.CheckOf(rec, false, want, "AS-077"))
 	}
 	if code == "" {
-		_ = s.ExplainedBy(errorShape, fault, right, coded, known)
+		_ = s.ExplainedBy(model.ErrorShape, fault, right, coded, known)
 		return nil
 	}
 	asked := known
@@ -136,7 +136,7 @@ func (s *suite) judgeRefusal(c *client, rec transcript.Record, codes, specific, 
 		asked.Clauses = append(asked.Clauses, firstOf[one]...)
 	}
 	_ = s.Judge(asked, coded)
-	_ = s.ExplainedBy(errorShape, fault, right)
+	_ = s.ExplainedBy(model.ErrorShape, fault, right)
 	return nil
 }
 
@@ -185,8 +185,8 @@ func (s *suite) refusalContains(c *client, want string) error {
 
 // judgeText judges a check of the text of a refusal: nothing, if its message is no string.
 func (s *suite) judgeText(rec transcript.Record, check verdict.Finding) error {
-	if fault, found := firstBreaking(judge.SwitchError(rec), "AS-121"); found && !check.OK {
-		_ = s.ExplainedBy(errorShape, fault, check)
+	if fault, found := firstBreaking(model.SwitchError(rec), "AS-121"); found && !check.OK {
+		_ = s.ExplainedBy(model.ErrorShape, fault, check)
 		return nil
 	}
 	return s.Judge(check)
@@ -207,11 +207,11 @@ func (s *suite) refusalLists(c *client, required bool) error {
 		}
 		return s.passed("AS-124", "AS-122")
 	}
-	if fault, found := firstBreaking(judge.SwitchError(rec), "AS-120"); found && !present {
-		_ = s.ExplainedBy(errorShape, fault, steps.CheckOf(rec, false, "availableAgents", clauses...))
+	if fault, found := firstBreaking(model.SwitchError(rec), "AS-120"); found && !present {
+		_ = s.ExplainedBy(model.ErrorShape, fault, steps.CheckOf(rec, false, "availableAgents", clauses...))
 		return nil
 	}
-	formed := judge.AvailableAgents(rec)
+	formed := model.AvailableAgents(rec)
 	if err := s.judgeFindings(formed); err != nil {
 		return err
 	}
@@ -221,7 +221,7 @@ func (s *suite) refusalLists(c *client, required bool) error {
 	check.Diff = jsondiff.Diff(want, got)
 	for _, id := range []string{"AS-122", "AS-113"} {
 		if fault, found := firstBreaking(formed, id); found && !check.OK { // and its own clauses with it
-			_ = s.ExplainedBy(errorShape, fault, check)
+			_ = s.ExplainedBy(model.ErrorShape, fault, check)
 			return nil
 		}
 	}
@@ -256,12 +256,12 @@ func (s *suite) refusalHas(c *client, how, id string) error {
 	}
 	ok := present && hasAgent(agentInfos(v), id) == want
 	check := steps.CheckOf(rec, ok, expected, "AS-052", "AS-051", "AC-082")
-	if fault, found := firstBreaking(judge.SwitchError(rec), "AS-120"); found && !present {
-		_ = s.ExplainedBy(errorShape, fault, check)
+	if fault, found := firstBreaking(model.SwitchError(rec), "AS-120"); found && !present {
+		_ = s.ExplainedBy(model.ErrorShape, fault, check)
 		return nil
 	}
-	if fault, found := firstBreaking(judge.AvailableAgents(rec), "AS-122"); found && !check.OK {
-		_ = s.ExplainedBy(errorShape, fault, check)
+	if fault, found := firstBreaking(model.AvailableAgents(rec), "AS-122"); found && !check.OK {
+		_ = s.ExplainedBy(model.ErrorShape, fault, check)
 		return nil
 	}
 	return s.Judge(check)
@@ -288,6 +288,6 @@ func (s *suite) refusalTimeObserved(c *client) error {
 		v = in
 	}
 	text, _ := v.(string)
-	return s.Judge(verdict.Finding{Clauses: []string{"AC-083"}, OK: judge.ISOTime.MatchString(text), At: rec.N,
+	return s.Judge(verdict.Finding{Clauses: []string{"AC-083"}, OK: model.ISOTime.MatchString(text), At: rec.N,
 		Expected: "a timestamp like 2025-12-30T15:30:00.000Z", Observed: quoted(v)})
 }

@@ -14,6 +14,7 @@ import (
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/steps/agentselect/binding"
+	"parley/steps/agentselect/model"
 	"parley/transport/transcript"
 	wjson "parley/transport/wire/json"
 )
@@ -245,7 +246,7 @@ func (s *suite) findsSecondAnnouncements() {
 			}
 			f := steps.CheckOf(r, false, "one agent_switched for one switch: a second one has the new agent as previousAgentId",
 				"AS-043")
-			_ = s.ExplainedBy(foundBySteps, f)
+			_ = s.ExplainedBy(model.FoundBySteps, f)
 			return
 		}
 	})

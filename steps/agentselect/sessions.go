@@ -8,6 +8,7 @@ import (
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/steps/agentselect/binding"
+	"parley/steps/agentselect/model"
 	"parley/transport/transcript"
 )
 
@@ -61,7 +62,7 @@ func (s *suite) findsTaken(c *client, try attempt) {
 			_ = s.Judge(verdict.Finding{Clauses: []string{"AS-094"}, OK: true, At: try.at})
 			continue
 		}
-		_ = s.ExplainedBy(foundBySteps, verdict.Finding{Clauses: []string{"AS-094"}, At: try.at,
+		_ = s.ExplainedBy(model.FoundBySteps, verdict.Finding{Clauses: []string{"AS-094"}, At: try.at,
 			Expected: "a new session for client " + c.name + ": one sessionId is that of one connection",
 			Observed: fmt.Sprintf("clients %s and %s, both connected, were given the same sessionId %q", o.name, c.name,
 				try.session)})

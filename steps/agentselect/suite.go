@@ -14,11 +14,11 @@ import (
 	"parley/steps"
 	"parley/steps/agentselect/binding"
 	"parley/steps/agentselect/checkup"
-	judge "parley/steps/agentselect/invariants"
-	"parley/steps/agentselect/passive"
+	"parley/steps/agentselect/model"
 	own "parley/steps/agentselect/probe"
 	"parley/steps/doctor"
 	"parley/steps/monitor"
+	"parley/steps/obligation"
 	"parley/steps/probe"
 	"parley/target"
 	"parley/transport/transcript"
@@ -72,13 +72,16 @@ func (Protocol) NotRunnable(env *steps.Env, tags []string) string {
 }
 
 // Monitors implements steps.Protocol.
-func (Protocol) Monitors() []monitor.Monitor { return judge.All() }
+func (Protocol) Monitors() []monitor.Monitor { return model.All() }
+
+// Model implements steps.Modelled.
+func (Protocol) Model(_ string, o obligation.Observer) obligation.Model { return model.New(o) }
 
 // Passive implements steps.Passive.
-func (Protocol) Passive() []monitor.Monitor { return passive.Monitors() }
+func (Protocol) Passive() []monitor.Monitor { return model.Foreign() }
 
 // Client implements steps.Clients.
-func (Protocol) Client() (string, []monitor.Monitor) { return "client", passive.ClientMonitors() }
+func (Protocol) Client() (string, []monitor.Monitor) { return "client", model.Client() }
 
 // Doctor implements doctor.Examinable.
 func (Protocol) Doctor() doctor.Guide { return checkup.Guide() }
@@ -234,7 +237,10 @@ func (Protocol) Renamed() [][2]string {
 	}
 }
 
-var _ steps.Recognisable = Protocol{}
+var (
+	_ steps.Modelled     = Protocol{}
+	_ steps.Recognisable = Protocol{}
+)
 
 // distinct are the events that no other kind of server sends. Many servers send connected or error events.
 var distinct = map[string]bool{

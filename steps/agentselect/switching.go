@@ -18,7 +18,7 @@ import (
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/steps/agentselect/binding"
-	judge "parley/steps/agentselect/invariants"
+	"parley/steps/agentselect/model"
 	"parley/transport/transcript"
 	wjson "parley/transport/wire/json"
 )
@@ -259,7 +259,7 @@ func (s *suite) switchedTo(ctx context.Context, c *client, from, to string) erro
 	if !isSwitch(&rec) {
 		return s.notSwitched(c, steps.CheckOf(rec, false, expected, arrival...), &rec)
 	}
-	if err := s.judgeFindings(judge.Switched(rec)); err != nil {
+	if err := s.judgeFindings(model.Switched(rec)); err != nil {
 		return err
 	}
 	if previous := field(rec, vocab.PreviousAgentID); from != "" && previous != any(from) && s.agentIsOpen(c) {

@@ -1,4 +1,4 @@
-package invariants
+package model
 
 import (
 	"fmt"
@@ -14,54 +14,14 @@ import (
 	wjson "parley/transport/wire/json"
 )
 
-// script reads a transcript from lines such as
-//
-//	A open
-//	A > switch_agent {"agentId":"debugger"}
-//	A < agent_switched {"currentAgentId":"debugger"}
-//	- hook add-agent
-//
-// where > is sent and < received.
-func script(t *testing.T, lines string) []transcript.Record {
-	t.Helper()
-	var out []transcript.Record
-	for line := range strings.SplitSeq(strings.TrimSpace(lines), "\n") {
-		words := strings.SplitN(strings.TrimSpace(line), " ", 4)
-		r := transcript.Record{N: len(out) + 1, Conn: words[0]}
-		switch {
-		case line == "":
-			continue
-		case words[0] == "-":
-			r.Conn, r.Dir, r.Kind, r.Label = "", transcript.Noted, transcript.Remark, strings.Join(words[1:], " ")
-		case words[1] == "open":
-			r.Dir, r.Kind = transcript.Sent, transcript.Open
-		default:
-			r.Dir, r.Kind, r.Bytes = transcript.Received, transcript.Stream, []byte(strings.Join(words[2:], " "))
-			if words[1] == ">" {
-				r.Dir, r.Kind = transcript.Sent, transcript.Request
-			}
-			r.Event = &transcript.Event{Type: words[2]}
-			if len(words) == 4 {
-				data, _, err := wjson.Decode([]byte(words[3]))
-				if err != nil {
-					t.Fatalf("%q: %v", line, err)
-				}
-				r.Event.Data = data
-			}
-		}
-		out = append(out, r)
-	}
-	return out
-}
-
 // Pieces of transcripts.
 const (
 	general  = `{"id":"general","name":"General","description":"d"}`
 	debugger = `{"id":"debugger","name":"Debugger","description":"d"}`
 	agents   = `[` + general + `,` + debugger + `]`
-	list     = `< agent_list {"agents":` + agents + `,"currentAgentId":"general"}`
+	listed   = `< agent_list {"agents":` + agents + `,"currentAgentId":"general"}`
 	switched = `< agent_switched {"previousAgentId":"general","currentAgentId":"debugger","agentName":"Debugger"}`
-	ask      = `> switch_agent {"agentId":"debugger"}`
+	ask1     = `> switch_agent {"agentId":"debugger"}`
 )
 
 // notFound returns the error that answers a switch to an unknown agent.
@@ -69,14 +29,14 @@ func notFound(rest string) string {
 	return `< error {"errorCode":"agent_not_found","message":"Invalid agent ID: x"` + rest + `}`
 }
 
-// rows has, for every clause of every monitor, a transcript that keeps it and one that breaks it.
-var rows = []struct {
+// inRuns has, for every clause of every monitor of runs, a transcript that keeps it and one that breaks it.
+var inRuns = []struct {
 	reason string
 	in     string
 	kept   string // clauses
 	broken string
 }{
-	{"a list as it should be", "A " + list, "AS-083 AS-113 AS-114 AS-115 AS-117 AS-118", ""},
+	{"a list as it should be", "A " + listed, "AS-083 AS-113 AS-114 AS-115 AS-117 AS-118", ""},
 	{"no agent is current yet", `A < agent_list {"agents":[],"currentAgentId":null}`, "AS-083 AS-117 AS-118", ""},
 	{"no agents", `A < agent_list {"currentAgentId":"general"}`, "AS-118", "AS-083 AS-117"},
 	{"agents that are no array", `A < agent_list {"agents":{"general":{}},"currentAgentId":"general"}`, "AS-118",
@@ -101,7 +61,7 @@ var rows = []struct {
 		"AS-083 AS-117 AS-118 AS-113 AS-114", "AS-115"},
 	{"an agent that is a string", `A < agent_list {"agents":["general"],"currentAgentId":null}`, "AS-118",
 		"AS-083 AS-117"},
-	{"one bad list breaks what a good one kept", "A " + list + "\nB " + `< agent_list {"agents":[]}`,
+	{"one bad list breaks what a good one kept", "A " + listed + "\nB " + `< agent_list {"agents":[]}`,
 		"AS-113 AS-114 AS-115 AS-117", "AS-083 AS-118"},
 
 	{"a switch as it should be", "A " + switched, "AS-084 AS-119", ""},
@@ -127,59 +87,60 @@ var rows = []struct {
 	{"an error without a message", `A < error {"errorCode":"agent_busy"}`, "AS-120", "AS-085 AS-121"},
 	{"a message that is an object", `A < error {"errorCode":"agent_busy","message":{}}`, "AS-085 AS-120", "AS-121"},
 
-	{"the name of the list", "A " + list + "\nA " + switched,
+	{"the name of the list", "A " + listed + "\nA " + switched,
 		"AS-083 AS-113 AS-114 AS-115 AS-117 AS-118 AS-084 AS-119 AS-045", ""},
-	{"another name", "A " + list + "\nA " + strings.Replace(switched, `"Debugger"`, `"debugger"`, 1),
+	{"another name", "A " + listed + "\nA " + strings.Replace(switched, `"Debugger"`, `"debugger"`, 1),
 		"AS-083 AS-113 AS-114 AS-115 AS-117 AS-118 AS-084 AS-119", "AS-045"},
-	{"the name of the latest list", "A " + strings.ReplaceAll(list, "Debugger", "Old") + "\nA " + list + "\nA " + switched,
+	{"the name of the latest list",
+		"A " + strings.ReplaceAll(listed, "Debugger", "Old") + "\nA " + listed + "\nA " + switched,
 		"AS-083 AS-113 AS-114 AS-115 AS-117 AS-118 AS-084 AS-119 AS-045", ""},
-	{"another client's list says nothing", "B " + list + "\nA " + switched,
+	{"another client's list says nothing", "B " + listed + "\nA " + switched,
 		"AS-083 AS-113 AS-114 AS-115 AS-117 AS-118 AS-084 AS-119", ""},
 	{"names that cannot be compared by Go",
 		`A < agent_list {"agents":[{"id":"debugger","name":{},"description":"d"}],"currentAgentId":null}` + "\n" +
 			`A < agent_switched {"previousAgentId":"general","currentAgentId":"debugger","agentName":{}}`,
 		"AS-083 AS-113 AS-115 AS-117 AS-118 AS-084 AS-045", "AS-114 AS-119"},
-	{"the configuration was changed in between", "A " + list + "\n- hook change-agent\nA " + strings.Replace(switched,
+	{"the configuration was changed in between", "A " + listed + "\n- hook change-agent\nA " + strings.Replace(switched,
 		`"Debugger"`, `"New"`, 1),
 		"AS-083 AS-113 AS-114 AS-115 AS-117 AS-118 AS-084 AS-119", ""},
 
-	{"the agents of the list", "A " + list + "\nA " + notFound(`,"availableAgents":[`+debugger+`,`+general+`]`),
+	{"the agents of the list", "A " + listed + "\nA " + notFound(`,"availableAgents":[`+debugger+`,`+general+`]`),
 		"AS-083 AS-113 AS-114 AS-115 AS-117 AS-118 AS-085 AS-120 AS-121 AS-122 AS-051 AS-124 AS-052", ""},
-	{"one agent less", "A " + list + "\nA " + notFound(`,"availableAgents":[`+debugger+`]`),
+	{"one agent less", "A " + listed + "\nA " + notFound(`,"availableAgents":[`+debugger+`]`),
 		"AS-083 AS-113 AS-114 AS-115 AS-117 AS-118 AS-085 AS-120 AS-121 AS-122 AS-051 AS-124", "AS-052"},
-	{"the agents were changed in between", "A " + list + "\n- hook remove-agent\nA " +
+	{"the agents were changed in between", "A " + listed + "\n- hook remove-agent\nA " +
 		notFound(`,"availableAgents":[`+debugger+`]`),
 		"AS-083 AS-113 AS-114 AS-115 AS-117 AS-118 AS-085 AS-120 AS-121 AS-122 AS-051 AS-124", ""},
 
-	{"each receives its own switch", "A " + ask + "\nB " + `> switch_agent {"agentId":"general"}` + "\nA " + switched,
+	{"each receives its own switch", "A " + ask1 + "\nB " + `> switch_agent {"agentId":"general"}` + "\nA " + switched,
 		"AS-059 AS-095 AS-084 AS-119", ""},
-	{"one receives the other's switch", "A " + ask + "\nB " + `> switch_agent {"agentId":"general"}` + "\nB " + switched,
+	{"one receives the other's switch", "A " + ask1 + "\nB " + `> switch_agent {"agentId":"general"}` + "\nB " + switched,
 		"AS-084 AS-119", "AS-059 AS-095"},
-	{"both asked for the same", "A " + ask + "\nB " + ask + "\nB " + switched, "AS-059 AS-095 AS-084 AS-119", ""},
+	{"both asked for the same", "A " + ask1 + "\nB " + ask1 + "\nB " + switched, "AS-059 AS-095 AS-084 AS-119", ""},
 	{"unrequested", "A " + `> switch_agent {"agentId":"general"}` + "\nB " + `> switch_agent {"agentId":"general"}` +
 		"\nB " + switched, "AS-059 AS-095 AS-084 AS-119", ""},
 	{"a switch that names a session may be announced where that lives",
 		"A " + `> switch_agent {"agentId":"debugger","sessionId":"s"}` + "\nB " + `> switch_agent {"agentId":"general"}` +
 			"\nB " + switched, "AS-084 AS-119", ""},
-	{"one that asks alone says nothing of others", "A " + ask + "\nA " + switched, "AS-084 AS-119", ""},
+	{"one that asks alone says nothing of others", "A " + ask1 + "\nA " + switched, "AS-084 AS-119", ""},
 
-	{"the list comes before the answer", "A open\nA " + ask + "\nA " + list + "\nA " + switched,
+	{"the list comes before the answer", "A open\nA " + ask1 + "\nA " + listed + "\nA " + switched,
 		"AS-106 AS-045 AS-083 AS-113 AS-114 AS-115 AS-117 AS-118 AS-084 AS-119", ""},
-	{"the answer comes before the list", "A open\nA " + ask + "\nA " + switched + "\nA " + list,
+	{"the answer comes before the list", "A open\nA " + ask1 + "\nA " + switched + "\nA " + listed,
 		"AS-083 AS-113 AS-114 AS-115 AS-117 AS-118 AS-084 AS-119", "AS-106"},
-	{"a refusal comes before the list", "A open\nA " + ask + "\n" + `A < error {"errorCode":"agent_busy","message":"m"}` +
-		"\nA " + list,
+	{"a refusal comes before the list", "A open\nA " + ask1 + "\n" + `A < error {"errorCode":"agent_busy","message":"m"}` +
+		"\nA " + listed,
 		"AS-083 AS-113 AS-114 AS-115 AS-117 AS-118 AS-085 AS-120 AS-121", "AS-106"},
-	{"only the first answer is judged", "A open\nA " + list + "\nA " + switched + "\nA " + switched,
+	{"only the first answer is judged", "A open\nA " + listed + "\nA " + switched + "\nA " + switched,
 		"AS-106 AS-045 AS-083 AS-113 AS-114 AS-115 AS-117 AS-118 AS-084 AS-119", ""},
-	{"a new connection needs a list of its own", "A open\nA " + list + "\nA " + switched + "\nA open\nA " + switched,
+	{"a new connection needs a list of its own", "A open\nA " + listed + "\nA " + switched + "\nA open\nA " + switched,
 		"AS-045 AS-083 AS-113 AS-114 AS-115 AS-117 AS-118 AS-084 AS-119", "AS-106"},
-	{"another client's list does not help", "A open\nB open\nB " + list + "\nA " + switched,
+	{"another client's list does not help", "A open\nB open\nB " + listed + "\nA " + switched,
 		"AS-083 AS-113 AS-114 AS-115 AS-117 AS-118 AS-084 AS-119", "AS-106"},
 
 	{"nothing", "", "", ""},
 	{"a connection without messages", "A open\nB open", "", ""},
-	{"messages of the harness", "A open\nA " + ask +
+	{"messages of the harness", "A open\nA " + ask1 +
 		"\nA > agent_list {}\nA > agent_switched {}\nA > error {\"errorCode\":\"agent_busy\"}", "", ""},
 	{"other events", "A open\n" + `A < connected {"connectionId":"c"}` + "\n" + `A < message {"content":"x"}` + "\n" +
 		`A < presence {"currentAgentId":7}`, "", ""},
@@ -220,7 +181,7 @@ func set(ids string) map[string]bool {
 }
 
 func TestMonitors(t *testing.T) {
-	for _, r := range rows {
+	for _, r := range inRuns {
 		t.Run(r.reason, func(t *testing.T) {
 			kept, broken := judged(script(t, r.in))
 			if diff := cmp.Diff(set(r.kept), kept); diff != "" {
@@ -241,7 +202,7 @@ func TestEveryClauseIsKeptAndBroken(t *testing.T) {
 			"use SwitchError",
 	}
 	kept, broken := map[string]bool{}, map[string]bool{}
-	for _, r := range rows {
+	for _, r := range inRuns {
 		for id := range set(r.kept) {
 			kept[id] = true
 		}
@@ -250,7 +211,7 @@ func TestEveryClauseIsKeptAndBroken(t *testing.T) {
 		}
 	}
 	for _, m := range All() {
-		if m.Name == "found-by-steps" { // it reports what steps have found
+		if m.Name == FoundBySteps { // it reports what steps have found
 			continue
 		}
 		for _, id := range m.Clauses {
@@ -279,7 +240,7 @@ func TestMonitorsAreWellFormed(t *testing.T) {
 
 // TestFindingsTell checks that a broken clause is reported with the expectation, the observation and the record.
 func TestFindingsTell(t *testing.T) {
-	for _, r := range rows {
+	for _, r := range inRuns {
 		records := script(t, r.in)
 		for _, m := range All() {
 			for _, f := range m.Check(records) {
@@ -366,7 +327,7 @@ func FuzzMonitors(f *testing.F) {
 
 // BenchmarkMonitors judges the transcript of a long scenario.
 func BenchmarkMonitors(b *testing.B) {
-	one := fmt.Sprintf("A open\nA %s\nA %s\nA %s\n", list, ask, switched)
+	one := fmt.Sprintf("A open\nA %s\nA %s\nA %s\n", listed, ask1, switched)
 	records := script(&testing.T{}, strings.Repeat(one, 100))
 	b.ReportAllocs()
 	for b.Loop() {

@@ -1,4 +1,4 @@
-package passive
+package model
 
 import (
 	"strings"
@@ -17,9 +17,10 @@ import (
 //	A 200 {"success":true}
 //	A ! DELETE /session/s-1
 //	A closed
+//	- hook add-agent
 //
 // where > is sent in a frame and < received, a status answers the request before it, and ! is sent over HTTP, with a
-// body or without one.
+// body or without one. What is behind - is noted by the harness.
 func script(t testing.TB, lines string) []transcript.Record {
 	t.Helper()
 	var out []transcript.Record
@@ -30,7 +31,13 @@ func script(t testing.TB, lines string) []transcript.Record {
 		}
 		r := transcript.Record{N: len(out) + 1, Conn: words[0], Dir: transcript.Received, Kind: transcript.Frame}
 		body := words[3]
+		if words[0] == "-" {
+			words[1] = "-"
+		}
 		switch words[1] {
+		case "-":
+			r.Conn, r.Dir, r.Kind = "", transcript.Noted, transcript.Remark
+			r.Label = strings.TrimPrefix(strings.TrimSpace(line), "- ")
 		case "open":
 			r.Dir, r.Kind = transcript.Sent, transcript.Open
 		case "closed":
@@ -40,8 +47,14 @@ func script(t testing.TB, lines string) []transcript.Record {
 		case "!":
 			path, sent, _ := strings.Cut(words[3], " ")
 			r.Dir, r.Kind, r.Label = transcript.Sent, transcript.Request, words[2]+" "+path
-			if words[2] == "POST" && strings.HasSuffix(path, "/create") {
-				r.Event = &transcript.Event{Type: vocab.SessionCreateType}
+			for suffix, kind := range map[string]string{"/create": vocab.SessionCreateType, "/load": vocab.SessionLoadType,
+				"/message": vocab.SwitchAgentType} {
+				if v, _, err := wjson.Decode([]byte(sent)); words[2] == "POST" && strings.HasSuffix(path, suffix) {
+					r.Event = &transcript.Event{Type: kind, Data: v}
+					if sent != "" && err != nil {
+						t.Fatalf("%q: %v", line, err)
+					}
+				}
 			}
 			body = sent
 		default:

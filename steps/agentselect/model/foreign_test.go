@@ -1,4 +1,4 @@
-package passive
+package model
 
 import (
 	"fmt"
@@ -41,11 +41,16 @@ var (
 	absent   = asks(`"hacker"`) + refuse("agent_not_found", "Invalid agent ID: hacker")
 	greetedB = strings.NewReplacer("A ", "B ", "c-1", "c-2").Replace(greeted)
 	createB  = strings.ReplaceAll(create, "A ", "B ")
-	both     = begun + onB(begun)
+
+	httpSwitch = `A ! POST /message {"agentId":"debugger"}` + "\n"
+	both       = begun + onB(begun)
 )
 
+// row is a transcript with clauses that it keeps and all that it breaks.
+type row struct{ reason, in, kept, broken string }
+
 // rows has transcripts with the clauses that they keep and break; others may hold as well.
-var rows = []struct{ reason, in, kept, broken string }{
+var rows = []row{
 	{"greeted", greeted, "AS-008 AS-009 AS-016 AS-030 AS-031 AS-033 AS-040 AS-105 AS-123", ""},
 	{"no word but a heartbeat", "A open\nA < presence {}\n" + list[:0], "", ""},
 	{"another event first", "A open\n" + list, "", "AS-030"},
@@ -53,7 +58,7 @@ var rows = []struct{ reason, in, kept, broken string }{
 	{"a greeting of another kind between", hello + "A < todos {}\n" + list, "AS-033 AS-105", ""},
 	{"a message between", hello + "A < message {}\n" + list, "", "AS-033 AS-105"},
 	{"an answer and no list", hello + asks(`"x"`) + refuse("session_not_found", "m"), "",
-		"AS-008 AS-016 AS-033 AS-105"},
+		"AS-008 AS-016 AS-033 AS-105 AS-106"},
 	{"a list without builtins and current agent", hello + `A < agent_list {"agents":[]}`, "", "AS-009 AS-040 AS-123"},
 	{"a current agent that is not listed", hello + `A < agent_list {"agents":` + three + `,"currentAgentId":"x"}`,
 		"AS-009 AS-040", "AS-123"},
@@ -130,15 +135,16 @@ var rows = []struct{ reason, in, kept, broken string }{
 	{"not found", begun + absent, "AS-049 AS-050 AS-052 AS-089 AS-092", ""},
 	{"not named", begun + asks(`"hacker"`) + refuse("agent_not_found", "Invalid agent"), "", "AS-050"},
 	{"no list", begun + asks(`"hacker"`) + `A < error {"errorCode":"agent_not_found","message":"hacker"}`, "",
-		"AS-014 AS-089"},
+		"AS-014 AS-051 AS-089 AS-122 AS-124"},
 	{"a list of one", begun + asks(`"hacker"`) + `A < error {"errorCode":"agent_not_found","message":"hacker",` +
 		`"availableAgents":[{"id":"general","name":"G","description":"d"}]}`, "AS-014 AS-049", "AS-052"},
 	{"not found, and available", begun + asks(`"debugger"`) + refuse("agent_not_found", "debugger"), "", "AS-012"},
 	{"an agent that is gone", begun + asks(`"debugger"`) + strings.Replace(refuse("agent_not_found", "debugger"),
 		`"id":"debugger"`, `"id":"other"`, 1), "AS-049", "AS-052"},
-	{"an unknown code", begun + asks(`"hacker"`) + refuse("oops", "m"), "", "AS-092"},
+	{"an unknown code", begun + asks(`"hacker"`) + refuse("oops", "m"), "", "AS-092 AS-120"},
 	{"an unknown code, perhaps of a turn", begun + "A > chat {}\n" + asks(`"hacker"`) + refuse("oops", "m"), "", ""},
-	{"an error without a message", begun + asks(`""`) + `A < error {"errorCode":"invalid_agent_id"}`, "", "AS-087 AS-071"},
+	{"an error without a message", begun + asks(`""`) + `A < error {"errorCode":"invalid_agent_id"}`, "",
+		"AS-071 AS-085 AS-087 AS-121"},
 
 	{"empty", begun + asks(`""`) + refuse("invalid_agent_id", "agentId cannot be empty"), "AS-070 AS-071 AS-087", ""},
 	{"empty, not found", begun + asks(`""`) + refuse("agent_not_found", "m"), "", "AS-070 AS-076"},
@@ -147,7 +153,8 @@ var rows = []struct{ reason, in, kept, broken string }{
 		refuse("invalid_agent_id_format", "agentId contains invalid characters. Allowed: [a-z0-9_-]"),
 		"AS-073 AS-074 AS-076 AS-079 AS-080 AS-088 AS-126", ""},
 	{"malformed, said otherwise", begun + asks(`"a@b"`) + refuse("invalid_agent_id_format", "no"), "AS-073", "AS-074"},
-	{"malformed, not found", begun + asks(`"a@b"`) + refuse("agent_not_found", "a@b"), "", "AS-073 AS-076"},
+	{"malformed, not found", begun + asks(`"a@b"`) + refuse("agent_not_found", "a@b"), "",
+		"AS-073 AS-076 AS-080"},
 	{"malformed, as if empty", begun + asks(`"a@b"`) + refuse("invalid_agent_id", "agentId cannot be empty"), "",
 		"AS-073 AS-087"},
 	{"folded", begun + asks(`"Debugger"`) + become("general", "debugger", "Debugger"), "", "AS-079 AS-080 AS-126"},
@@ -167,12 +174,123 @@ var rows = []struct{ reason, in, kept, broken string }{
 		refuse("agent_busy", "m"), "", ""},
 }
 
-func TestMonitors(t *testing.T) {
+// load is the request to load a session over a connection, and its answer.
+func load(conn, id, session, answer string) string {
+	return fmt.Sprintf(conn+` ! POST /session/load {"connectionId":%q,"sessionId":%q}`+"\n"+conn+" "+answer+"\n", id,
+		session)
+}
+
+const loadFine, loadFails = `200 {"success":true}`, `404 {"success":false}`
+
+// more has rows about sessions that move or begin, switches without an answer, and turns that go on.
+var more = []row{
+	{"a switch before the answer to the one before it", begun + debug + asks(`"general"`) +
+		asks(`"requirement_analyzer"`) + become("debugger", "general", "General") +
+		become("general", "requirement_analyzer", "Requirement Analyzer"), "AS-043", ""},
+	{"and both begin where the first one did", begun + debug + asks(`"general"`) + asks(`"requirement_analyzer"`) +
+		become("debugger", "general", "General") + become("debugger", "requirement_analyzer", "Requirement Analyzer"), "",
+		"AS-043"},
+	{"a switch without an answer, and two later ones", begun + asks(`"requirement_analyzer"`) + debug + back, "",
+		"AS-042"},
+	{"and one later one", begun + asks(`"requirement_analyzer"`) + debug, "", ""},
+	{"a malformed switch without an answer", begun + asks(`"a@b"`) + debug + back, "", "AS-013 AS-085"},
+	{"one for a number without an answer", begun + asks(`7`) + debug + back, "", "AS-013 AS-077 AS-085"},
+	{"one for an agent that need not exist, without an answer", begun + asks(`"hacker"`) + debug + back, "", ""},
+
+	{"a legal switch, and an unknown code", begun + asks(`"debugger"`) + refuse("oops", "m"), "",
+		"AS-011 AS-018 AS-041 AS-081 AS-092 AS-116 AS-120"},
+	{"a legal switch refused over HTTP", begun + httpSwitch + "A 404 {}\n", "", "AS-011 AS-018 AS-041 AS-081 AS-116"},
+	{"and by a middlebox", begun + httpSwitch + "A 429 {}\n", "", ""},
+	{"accepted over HTTP", begun + httpSwitch + "A 200 {}\n" + become("general", "debugger", "Debugger"),
+		"AS-011 AS-018 AS-042", ""},
+	{"a number, and no code", begun + asks(`7`) + `A < error {"message":"x"}`, "", "AS-077 AS-085 AS-092 AS-120"},
+
+	{"it switches after the refusal", begun + debug + absent + become("debugger", "hacker", "x"), "", "AS-054"},
+	{"it announces the agent of before, and then refuses", begun + debug + asks(`"hacker"`) +
+		become("general", "debugger", "Debugger") + refuse("agent_not_found", "Invalid agent ID: hacker"), "", "AS-054"},
+	{"it announces another agent, and refuses the next switch", begun + asks(`"hacker"`) +
+		become("general", "debugger", "Debugger") + asks(`"joker"`) + refuse("agent_not_found", "joker"), "", "AS-044"},
+	{"an agent that no list has", begun + asks(`"tostring"`) + become("general", "tostring", "x") + absent, "", "AS-049"},
+	{"a list behind a switch, and before its answer", begun + debug + asks(`"general"`) + list +
+		become("debugger", "general", "General"), "", "AS-024"},
+	{"one behind the first switch, which may be late", begun + asks(`"debugger"`) + list +
+		become("general", "debugger", "Debugger"), "AS-042", ""},
+	{"a shorter list of available agents", strings.ReplaceAll(begun, three, four) + absent +
+		strings.ReplaceAll(greetedB, three, four), "AS-049", "AS-052"},
+	{"a shorter list, and so is the next", strings.ReplaceAll(begun, three, four) + absent + greetedB, "AS-049", ""},
+	{"an agent that is listed later, too, not found", strings.ReplaceAll(begun, three, four) + asks(`"coder"`) +
+		refuse("agent_not_found", "coder") + strings.ReplaceAll(greetedB, three, four), "", "AS-012 AS-052"},
+
+	{"no session, and the agent not found", greeted + asks(`"debugger"`) + refuse("agent_not_found", "debugger"), "",
+		"AS-104 AS-127"},
+	{"an unknown session, and the agent not found", begun + `A > switch_agent {"agentId":"debugger","sessionId":"s-9"}` +
+		"\n" + refuse("agent_not_found", "debugger"), "", "AS-091 AS-127"},
+	{"a session in capitals, and switched", begun + `A > switch_agent {"agentId":"debugger","sessionId":"S-1"}` + "\n" +
+		become("general", "debugger", "Debugger"), "", "AS-091 AS-127"},
+	{"another session, and switched", begun + `A > switch_agent {"agentId":"debugger","sessionId":"s-9"}` + "\n" +
+		become("general", "debugger", "Debugger"), "", ""},
+	{"a turn, and the agent not found", begun + "A > chat {}\nA < message {}\n" + asks(`"debugger"`) +
+		refuse("agent_not_found", "debugger"), "", "AS-064 AS-090"},
+	{"a switch while the user is asked", begun + "A > chat {}\nA < tool_confirmation_request {}\n" + debug, "",
+		"AS-064"},
+	{"a legal switch, as if it named no agent", begun + asks(`"debugger"`) +
+		refuse("invalid_agent_id", "agentId cannot be empty"), "", "AS-011 AS-018 AS-041 AS-081 AS-116"},
+	{"no session, and an unknown code", greeted + asks(`"debugger"`) + refuse("no_session", "m"), "",
+		"AS-092 AS-104 AS-120 AS-127"},
+	{"a switch in a turn that goes on", begun + "A > chat {}\nA < message {}\n" + debug + "A < message {}\n", "",
+		"AS-064 AS-090"},
+	{"a switch before a turn begins", begun + "A > chat {}\n" + debug + "A < message {}\n", "", ""},
+	{"a switch at the end of a turn", begun + "A > chat {}\nA < message {}\nA < complete {}\n" + debug +
+		"A < message {}\n", "AS-042", ""},
+
+	{"the second session begins as the first one", begun + debug + onB(greeted) + onB(create+back[:0]) +
+		onB(asks(`"requirement_analyzer"`)+become("general", "requirement_analyzer", "Requirement Analyzer")), "AS-058", ""},
+	{"the second session begins with the agent of the first", begun + debug + onB(begun) +
+		onB(asks(`"general"`)+become("debugger", "general", "General")), "", "AS-007 AS-015 AS-058 AS-093"},
+	{"the second session of a connection is not used", begun + debug + strings.ReplaceAll(create, "s-1", "s-2") +
+		asks(`"general"`) + become("debugger", "general", "General"), "", "AS-096 AS-103"},
+	{"a session that names its agent", begun + debug + `B open` + "\n" + onB(greeted[len("A open\n"):]) +
+		`B > session_create {"initialAgentId":"debugger"}` + "\n" + `B < session_created {"sessionId":"s-2"}` + "\n" +
+		onB(back), "", ""},
+
+	{"a session that is loaded elsewhere", begun + greetedB + load("B", "c-2", "s-1", loadFine) + onB(debug) +
+		asks(`"general"`) + refuse("session_not_found", "m"), "AS-094 AS-101", ""},
+	{"and used by the connection before", begun + greetedB + load("B", "c-2", "s-1", loadFine) + debug, "", "AS-094"},
+	{"and told to the connection before", begun + greetedB + load("B", "c-2", "s-1", loadFine) +
+		onB(asks(`"debugger"`)) + become("general", "debugger", "Debugger"), "", "AS-094 AS-095"},
+	{"and used by it, and told to the other", begun + greetedB + load("B", "c-2", "s-1", loadFine) + onB(debug) +
+		asks(`"general"`) + onB(become("debugger", "general", "General")), "", "AS-094"},
+	{"and not bound", begun + greetedB + load("B", "c-2", "s-1", loadFine) + onB(asks(`"debugger"`)+
+		refuse("session_not_found", "m")), "", "AS-041 AS-081 AS-096 AS-101 AS-103"},
+	{"it stays where its load is refused", begun + greetedB + load("B", "c-2", "s-1", loadFails) + debug, "AS-041", ""},
+	{"a load that is refused leaves the session", begun + load("A", "c-1", "s-9", loadFails) + asks(`"debugger"`) +
+		refuse("session_not_found", "m"), "", "AS-041 AS-081 AS-096 AS-100 AS-103"},
+	{"a load that brings a session that nobody has seen", begun + load("A", "c-1", "s-9", loadFine) +
+		asks(`"debugger"`) + refuse("session_not_found", "m"), "", ""},
+	{"a refusal told to another connection, too", begun + greetedB + absent + onB(refuse("agent_not_found",
+		"Invalid agent ID: hacker")), "", "AS-095"},
+	{"a refusal told to another connection that has been refused", begun + onB(begun) + onB(absent) +
+		asks(`"joker"`) + onB(refuse("agent_not_found", "Invalid agent ID: joker")), "", "AS-095"},
+	{"and for the same agent", begun + onB(begun) + onB(absent) + asks(`"hacker"`) +
+		onB(refuse("agent_not_found", "Invalid agent ID: hacker")), "", ""},
+	{"a refusal told to another connection only", begun + greetedB + asks(`"hacker"`) +
+		onB(refuse("agent_not_found", "Invalid agent ID: hacker")), "", "AS-095"},
+	{"agents in a wrong form", hello + `A < agent_list {"agents":` + three + `,"currentAgentId":null}` + "\n" + create +
+		asks(`"hacker"`) + `A < error {"errorCode":"agent_not_found","message":"hacker","availableAgents":[{"id":"A"}]}`, "",
+		"AS-014 AS-051 AS-089 AS-113 AS-114 AS-115 AS-122 AS-124"},
+}
+
+// four is a list with a custom agent.
+const four = `[{"id":"coder","name":"Coder","description":"d"},{"id":"general","name":"General","description":"d"},` +
+	`{"id":"requirement_analyzer","name":"Requirement Analyzer","description":"d"},` +
+	`{"id":"debugger","name":"Debugger","description":"d"}]`
+
+func TestForeign(t *testing.T) {
 	everKept, everBroken := map[string]bool{}, map[string]bool{}
-	for _, row := range rows {
+	for _, row := range slices.Concat(rows, more) {
 		t.Run(row.reason, func(t *testing.T) {
 			kept, broken := map[string]bool{}, map[string]bool{}
-			for _, f := range Check(script(t, row.in)) {
+			for _, f := range Foreign()[0].Check(script(t, row.in)) {
 				for _, id := range f.Clauses {
 					if f.OK {
 						kept[id], everKept[id] = true, true
@@ -191,7 +309,7 @@ func TestMonitors(t *testing.T) {
 			}
 		})
 	}
-	for _, id := range clauses {
+	for _, id := range foreign {
 		if !everKept[id] || !everBroken[id] {
 			t.Errorf("%s: kept by a row %v, broken %v", id, everKept[id], everBroken[id])
 		}

@@ -1,4 +1,4 @@
-package passive
+package model
 
 import (
 	"slices"

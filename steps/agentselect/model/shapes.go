@@ -1,11 +1,9 @@
-// Package invariants holds the monitors of agent-select: the shapes of its events (section 4.4), the agreement of
-// lists and names, and the delivery of a session's events only on its own connection.
-package invariants
+package model
 
 import (
 	"fmt"
 	"regexp"
-	"strings"
+	"slices"
 
 	"parley/features/verdict"
 	vocab "parley/protocol/agentselect"
@@ -26,20 +24,16 @@ func finding(r transcript.Record, ok bool, expected string, clauses ...string) v
 	return f
 }
 
-func member(data any, key string) (any, bool) { return wjson.Lookup(data, "/"+key) }
-
-func isString(v any) bool { _, ok := v.(string); return ok }
-
 // AgentList judges the shape of one agent_list event (AS-083, AS-113 to AS-118).
 func AgentList(r transcript.Record) []verdict.Finding {
-	current, told := member(r.Event.Data, vocab.CurrentAgentID)
+	current, told := member(r, vocab.CurrentAgentID)
 	return append(Agents(r), finding(r, told, "the key currentAgentId", "AS-083", "AS-118", "AS-040"),
 		finding(r, !told || current == nil || isString(current), "currentAgentId as a string, or null", "AS-118"))
 }
 
 // Agents judges the agents of one agent_list event (AS-083, AS-113 to AS-115, AS-117).
 func Agents(r transcript.Record) []verdict.Finding {
-	agents, has := member(r.Event.Data, vocab.Agents)
+	agents, has := member(r, vocab.Agents)
 	_, isList := agents.([]any)
 	return append([]verdict.Finding{finding(r, has && isList, "agents as an array", "AS-083", "AS-117"),
 		finding(r, allObjects(agents), "agents with objects {id, name, description}", "AS-083", "AS-117")},
@@ -65,14 +59,14 @@ func entries(r transcript.Record, list any) []verdict.Finding {
 		if wjson.Kind(e) != "object" { // the list breaks its own clause
 			continue
 		}
-		id, _ := member(e, "id")
+		id, _ := field(e, "id")
 		text, ok := id.(string)
 		out = append(out, finding(r, ok && vocab.IDPattern.MatchString(text),
 			fmt.Sprintf("agent %d with an id that matches [a-z0-9_-]+", i), "AS-113"))
 		out = append(out, finding(r, !ok || !seen[text], fmt.Sprintf("the id %q once in the list", text), "AS-113"))
 		seen[text] = true
 		for key, clause := range map[string]string{"name": "AS-114", "description": "AS-115"} {
-			v, _ := member(e, key)
+			v, _ := field(e, key)
 			out = append(out, finding(r, isString(v), fmt.Sprintf("agent %d (%s) with a %s that is a string", i,
 				wjson.Compact(id), key),
 				clause))
@@ -85,7 +79,7 @@ func entries(r transcript.Record, list any) []verdict.Finding {
 func Switched(r transcript.Record) []verdict.Finding {
 	var out []verdict.Finding
 	for _, key := range []string{vocab.PreviousAgentID, vocab.CurrentAgentID, vocab.AgentName} {
-		v, has := member(r.Event.Data, key)
+		v, has := member(r, key)
 		out = append(out, finding(r, has && v != nil, "agent_switched with "+key, "AS-084"),
 			finding(r, isString(v), key+" as a string", "AS-119"))
 	}
@@ -94,15 +88,15 @@ func Switched(r transcript.Record) []verdict.Finding {
 
 // SwitchError judges the shape of one error that answers a switch (AS-085, AS-120, AS-121).
 func SwitchError(r transcript.Record) []verdict.Finding {
-	code, hasCode := member(r.Event.Data, vocab.ErrorCode)
-	text, hasText := member(r.Event.Data, vocab.Message)
+	code, hasCode := member(r, vocab.ErrorCode)
+	text, hasText := member(r, vocab.Message)
 	out := []verdict.Finding{
 		finding(r, hasCode && hasText && code != nil && text != nil, "error with errorCode and message", "AS-085"),
-		finding(r, knownCode(r), "errorCode as a string of section 4.2", "AS-120"),
+		finding(r, known(r), "errorCode as a string of section 4.2", "AS-120"),
 		finding(r, hasText && isString(text), "message as a string", "AS-121", "AS-087", "AS-088", "AS-089", "AS-090",
 			"AS-091"),
 	}
-	if _, has := member(r.Event.Data, vocab.AvailableAgents); has {
+	if _, has := member(r, vocab.AvailableAgents); has {
 		out = append(out, AvailableAgents(r)...)
 	}
 	return out
@@ -111,14 +105,14 @@ func SwitchError(r transcript.Record) []verdict.Finding {
 // AvailableAgents judges the list in an error: it is an AgentInfo[] if present, and required if the code is
 // agent_not_found (AS-051, AS-122, AS-124).
 func AvailableAgents(r transcript.Record) []verdict.Finding {
-	code, _ := member(r.Event.Data, vocab.ErrorCode)
+	code, _ := member(r, vocab.ErrorCode)
 	required := code == any(vocab.AgentNotFound)
-	list, has := member(r.Event.Data, vocab.AvailableAgents)
+	list, has := member(r, vocab.AvailableAgents)
 	all, isList := list.([]any)
 	shaped := isList
 	for _, e := range all {
 		for _, key := range []string{"id", "name", "description"} {
-			v, _ := member(e, key)
+			v, _ := field(e, key)
 			shaped = shaped && isString(v)
 		}
 	}
@@ -141,34 +135,9 @@ func AvailableAgents(r transcript.Record) []verdict.Finding {
 		"availableAgents as a list of {id, name, description}, all strings", clauses...))
 }
 
-// answersSwitch reports whether a record answers a switch_agent message.
-func answersSwitch(r transcript.Record) bool {
-	if r.Event == nil || r.Dir != transcript.Received {
-		return false
-	}
-	if r.Event.Type == vocab.AgentSwitchedEvent {
-		return true
-	}
-	return r.Event.Type == vocab.ErrorEvent && knownCode(r)
-}
-
-func knownCode(r transcript.Record) bool {
-	v, _ := member(r.Event.Data, vocab.ErrorCode)
-	for _, c := range vocab.ErrorCodes {
-		if v == any(c) {
-			return true
-		}
-	}
-	return false
-}
-
-// reconfigured reports whether a hook changed the target's configuration in this scenario: then earlier and later
-// lists need not agree.
-func reconfigured(t []transcript.Record) bool {
-	for _, r := range t {
-		if r.Kind == transcript.Remark && strings.HasPrefix(r.Label, "hook ") {
-			return true
-		}
-	}
-	return false
+// broken reports whether findings break one of the clauses.
+func broken(findings []verdict.Finding, clauses ...string) bool {
+	return slices.ContainsFunc(findings, func(f verdict.Finding) bool {
+		return !f.OK && slices.ContainsFunc(clauses, func(id string) bool { return slices.Contains(f.Clauses, id) })
+	})
 }

@@ -1,4 +1,4 @@
-package passive
+package model
 
 import (
 	"time"
@@ -9,9 +9,9 @@ import (
 	"parley/transport/transcript"
 )
 
-// ClientMonitors lists the monitors that judge the client, which is not a target of a run. They do not judge whether an
+// Client lists the monitors that judge the client, which is not a target of a run. They do not judge whether an
 // agentId is well formed: the source lets clients send others, and specifies the answers (3.6).
-func ClientMonitors() []monitor.Monitor {
+func Client() []monitor.Monitor {
 	return []monitor.Monitor{
 		{Name: "switches-formed", Text: "a switch_agent names an agent and, if it names a session, does so by a string",
 			Clauses: []string{"AS-077", "AS-078", "AS-116"}, Passive: true, PerRecord: true, Check: switchesFormed},

@@ -1,0 +1,275 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	vocab "parley/protocol/agentselect"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
+)
+
+// event takes an event on a connection.
+func (m *Model) event(c *conn, r transcript.Record) {
+	if r.Event.Again || !slices.Contains(ours, r.Event.Type) {
+		return
+	}
+	if c.heard = r.N; c.waiting != nil {
+		c.waiting()
+		c.waiting = nil
+	}
+	if !c.joined {
+		m.greets(c, r)
+	}
+	m.goesOn(c, r)
+	switch r.Event.Type {
+	case vocab.AgentListEvent:
+		m.lists(c, r)
+	case vocab.AgentSwitchedEvent:
+		m.switched(c, r)
+	case vocab.ErrorEvent:
+		m.fails(c, r)
+	case vocab.SessionCreatedEvent:
+		if c.asked == 1 && c.loads == "" {
+			m.isNew(c, r, text(r, vocab.SessionID))
+		}
+		m.binds(c, text(r, vocab.SessionID), "", nil)
+	case vocab.SessionLoadedEvent:
+		m.binds(c, "", text(r, vocab.SessionID), nil)
+	}
+}
+
+// goesOn follows the turn of a connection's session. Where it goes on after a switch that came in its middle, the
+// switch should have been refused.
+func (m *Model) goesOn(c *conn, r transcript.Record) {
+	s := c.bound
+	if s == nil {
+		return
+	}
+	asks := r.Event.Type == vocab.ConfirmationRequestEvent || r.Event.Type == vocab.QuestionRequestEvent
+	ends := r.Event.Type == vocab.CompleteEvent
+	if !asks && !ends && r.Event.Type != vocab.MessageEvent {
+		return
+	}
+	if s.during != nil && s.running {
+		m.broken(*s.during, fmt.Sprintf("agent_busy, as a turn goes on (record %d)", r.N), "AS-064", "AS-090")
+	}
+	s.during = nil
+	s.begun = s.running && !ends
+	s.running = s.running && !ends
+	s.waiting = asks
+}
+
+// opens enters what a server owes to a new connection.
+func (c *conn) opens(r transcript.Record) {
+	c.book.Owe(&owed{What: "connected, as the first event", Cause: message(r), Clauses: []string{"AS-030"},
+		Match: func(p message) bool { return p.Event.Type == vocab.ConnectedEvent }})
+	c.list = c.book.Owe(&owed{What: "agent_list, without any message of the client", Cause: message(r),
+		Clauses: []string{"AS-008", "AS-016", "AS-033"},
+		Match:   func(p message) bool { return p.Event.Type == vocab.AgentListEvent }})
+}
+
+// greets judges the first events of a connection.
+func (m *Model) greets(c *conn, r transcript.Record) {
+	kind := r.Event.Type
+	if c.events == 0 && kind == vocab.ErrorEvent && !known(r) {
+		return // the server may say why it accepts no connection
+	}
+	c.events++
+	if kind == vocab.ConnectedEvent || kind == vocab.AgentListEvent {
+		c.book.Settle(message(r))
+	}
+	switch {
+	case c.events == 1 && kind == vocab.ConnectedEvent:
+		m.kept(r, "AS-030")
+		c.told, c.id = true, text(r, vocab.ConnectionID)
+		m.judge(r, c.id != "", "connected with a connectionId, a string", "AS-031")
+	case c.events == 1:
+		m.broken(r, "connected as the first event", "AS-030")
+	case c.events == 2 && c.told:
+		m.judge(r, kind == vocab.AgentListEvent, "agent_list directly after connected", "AS-033", "AS-105")
+	}
+	if answersSwitch(r) {
+		if !c.listed {
+			m.broken(r, "agent_list, pushed on connecting, before anything is answered", "AS-008", "AS-016")
+		}
+		if !c.judged {
+			c.judged = true
+			m.judge(r, c.listed, "agent_list before any answer", "AS-106")
+		}
+	}
+}
+
+// lists judges an agent_list.
+func (m *Model) lists(c *conn, r transcript.Record) {
+	m.add(AgentList(r)...)
+	names := namesIn(r, vocab.Agents)
+	if !c.listed && !c.acted {
+		m.kept(r, "AS-008", "AS-016")
+	}
+	m.judge(r, hasBuiltins(names), "agent_list with the three built-in agents", "AS-009")
+	current, has := member(r, vocab.CurrentAgentID)
+	id, is := current.(string)
+	_, listed := names[id]
+	m.judge(r, has && (current == nil || is && listed), "currentAgentId null, or an id from the list", "AS-123")
+	switch again := c.listed && !c.failed && !c.unsure; {
+	case again && len(c.open) == 0:
+		m.broken(r, unasked, "AS-024")
+	case again && len(c.open) == 1:
+		c.extra = r
+	}
+	if broken(Agents(r), "AS-083", "AS-113") { // what it lists is unknown
+		c.listed, c.names = true, nil
+		return
+	}
+	m.renames(c, names)
+	for _, d := range m.doubted {
+		if sameAgents(d.before, names) {
+			d.judge()
+		}
+	}
+	m.doubted = nil
+	c.listed, c.names = true, names
+}
+
+const unasked = "no agent_list but that on connecting and with failed switches"
+
+// doubt keeps a finding about the agents of a list that differs from that of a connection, until the next list shows
+// whether the agents were changed meanwhile.
+func (m *Model) doubt(c *conn, judge func()) {
+	if c.names != nil && len(m.doubted) < maxOpen {
+		m.doubted = append(m.doubted, doubted{c.names, judge})
+	}
+}
+
+// renames judges agents in earlier switches, now that a list shows whether they were changed in the meantime.
+func (m *Model) renames(c *conn, names map[string]any) {
+	for id, was := range c.misfit {
+		switch name, has := names[id]; {
+		case was.has && has && wjson.Equal(name, was.listed):
+			m.broken(was.r, "agentName as in the lists before and after it: "+wjson.Compact(was.listed), "AS-045")
+		case !was.has && !has:
+			m.broken(was.r, "agent_not_found, as no list has "+id, "AS-049")
+		}
+		delete(c.misfit, id)
+	}
+}
+
+// switched judges an agent_switched.
+func (m *Model) switched(c *conn, r transcript.Record) {
+	m.add(Switched(r)...)
+	if m.ours() {
+		m.ownConnection(r)
+	}
+	m.nameAgrees(c, r)
+	current, previous := text(r, vocab.CurrentAgentID), text(r, vocab.PreviousAgentID)
+	a, asked := m.answer(c, r)
+	if a == nil {
+		if !asked {
+			m.crosses(c, r, current, previous)
+		}
+		if c.bound != nil {
+			c.bound.agent, c.bound.refused, c.bound.virgin = "", "", false
+		}
+		m.latest = nil
+		return
+	}
+	m.kept(r, "AS-042")
+	if !m.accepts(a, r, current) {
+		return
+	}
+	later := a.of != nil && a.of.agent != ""
+	switch s := a.of; {
+	case s != nil:
+		m.binding(c, a, r)
+		if len(m.conns) > 1 {
+			m.kept(r, "AS-095")
+		}
+		m.leads(s, r, previous)
+		if a.begun && s.waiting {
+			m.broken(r, "agent_busy, as a request to the user is open", "AS-064")
+		}
+		s.agent, s.refused, s.virgin, m.latest = current, "", false, s
+		if a.begun && s.running {
+			s.during = &r
+		}
+	case a.named && c.bound != nil && resembles(a.session, c.bound.id):
+		m.broken(r, "session_not_found, because the session of the connection is "+c.bound.id, "AS-091", "AS-127")
+	case !a.named && c.lost != nil:
+		m.broken(r, "session_not_found, because another connection has loaded the session", "AS-094")
+	case m.unbound(a):
+		m.broken(r, "session_not_found, because the connection has no session", "AS-082", "AS-097", "AS-104", "AS-127")
+	}
+	if _, has := c.names[current]; has {
+		m.kept(r, "AS-012")
+	}
+	if c.extra.N > a.r.N { // one of the first switch may belong to the session
+		if later {
+			m.broken(c.extra, unasked, "AS-024")
+		}
+	} else {
+		m.kept(r, "AS-024")
+	}
+	m.kept(r, "AS-011", "AS-018")
+}
+
+// nameAgrees judges the name of the agent in an agent_switched by the latest list of the connection. In a run only a
+// hook renames agents; elsewhere it is not known before the next list.
+func (m *Model) nameAgrees(c *conn, r transcript.Record) {
+	current := text(r, vocab.CurrentAgentID)
+	listed, has := c.names[current]
+	name, _ := member(r, vocab.AgentName)
+	switch same := wjson.Equal(name, listed); {
+	case c.names == nil || m.ours() && (m.changed || !has):
+	case has && (same || m.ours()):
+		m.judge(r, same, "agentName as in agent_list", "AS-045")
+	case len(c.misfit) < maxOpen:
+		c.misfit[current] = misnamed{r, listed, has}
+	}
+}
+
+// accepts judges that the new agent is the requested one, and legal; it reports whether it is.
+func (m *Model) accepts(a *ask, r transcript.Record, current string) bool {
+	id, is := a.id.(string)
+	switch {
+	case !is:
+		m.broken(r, "an agentId that is not a string refused", "AS-077")
+	case id == "":
+		m.broken(r, "an empty agentId refused", "AS-070", "AS-080")
+	case !vocab.IDPattern.MatchString(id):
+		m.broken(r, "an agentId refused that does not match [a-z0-9_-]+", append([]string{"AS-080"}, folded(id)...)...)
+	case current != id:
+		m.broken(r, "currentAgentId as requested: "+id, "AS-044")
+	default:
+		m.kept(r, "AS-044")
+		return true
+	}
+	if current != id {
+		a.c.instead = announced{a, len(m.out) - 1}
+	}
+	return false
+}
+
+// folded returns the clauses about an id that would be legal in lower case.
+func folded(id string) []string {
+	if lower := strings.ToLower(id); lower != id && vocab.IDPattern.MatchString(lower) {
+		return []string{"AS-079", "AS-126"}
+	}
+	return nil
+}
+
+// binding notes what a successful switch shows about the session.
+func (m *Model) binding(c *conn, a *ask, r transcript.Record) {
+	if a.named {
+		m.kept(r, "AS-116")
+		return
+	}
+	m.kept(r, "AS-041", "AS-081", "AS-096", "AS-103")
+	switch {
+	case c.bound.loaded:
+		m.kept(r, "AS-101")
+	case c.bound.created:
+		m.kept(r, "AS-100")
+	}
+}

@@ -1,0 +1,234 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	vocab "parley/protocol/agentselect"
+	"parley/transport/transcript"
+)
+
+// fails judges an error.
+func (m *Model) fails(c *conn, r transcript.Record) {
+	if !known(r) {
+		m.failsOtherwise(c, r)
+		return
+	}
+	m.says(c, r)
+	m.strays(c, r)
+	m.refusedToo(c, r)
+	a, asked := m.answer(c, r)
+	c.failed, m.refused = true, refusal{r, a}
+	if asked {
+		m.kept(r, "AS-092", "AS-013")
+	}
+	if a == nil {
+		if c.bound != nil {
+			c.bound.refused = ""
+		}
+		return
+	}
+	id, is := a.id.(string)
+	if code := text(r, vocab.ErrorCode); code == vocab.SessionNotFound || code == vocab.AgentBusy {
+		m.bySession(c, a, r)
+	} else {
+		m.byID(c, a, r)
+	}
+	if a.of != nil && is {
+		a.of.refused = id
+	}
+}
+
+// failsOtherwise judges an error without a code of section 4.2: that of the only open switch, if nothing else of the
+// connection can fail.
+func (m *Model) failsOtherwise(c *conn, r transcript.Record) {
+	if a := m.sole(c); a != nil && !c.other {
+		m.broken(r, "an errorCode of section 4.2", "AS-092")
+		for _, f := range SwitchError(r) {
+			m.judge(r, f.OK, f.Expected, only(f.Clauses, "AS-085", "AS-120", "AS-121")...)
+		}
+		switch {
+		case !isString(a.id):
+			m.broken(r, "an errorCode that says that the agentId is not legal", "AS-077")
+		case m.unbound(a):
+			m.broken(r, "session_not_found, because the connection has no session", "AS-104", "AS-127")
+		}
+		if m.easy(a) {
+			m.misunderstood(a, r, "the switch accepted, as nothing speaks against it")
+		}
+		c.drop(a)
+	}
+	if len(c.open) > 0 || c.asked > 0 {
+		c.unsure = true
+	}
+}
+
+// says judges the content of an error with a code of section 4.2, whatever it answers, and of one that answers a
+// switch, whichever switch that is.
+func (m *Model) says(c *conn, r transcript.Record) {
+	code := text(r, vocab.ErrorCode)
+	formed := append(SwitchError(r), AvailableAgents(r)...)
+	for _, f := range formed {
+		ids := only(f.Clauses, "AS-051", "AS-085", "AS-113", "AS-114", "AS-115", "AS-120", "AS-121", "AS-122", "AS-124")
+		if c.asked == 0 { // else it may answer a session request
+			ids = slices.DeleteFunc(slices.Clone(f.Clauses), func(id string) bool { return ofOther(code, id) })
+		}
+		m.judge(r, f.OK, f.Expected, ids...)
+	}
+	if code == vocab.AgentNotFound && m.ours() && !m.changed && c.names != nil && !broken(formed, "AS-051", "AS-113") {
+		m.judge(r, sameAgents(c.names, namesIn(r, vocab.AvailableAgents)), "availableAgents with the agents of agent_list",
+			"AS-052")
+	}
+	said := text(r, vocab.Message)
+	switch {
+	case c.asked > 0:
+	case code == vocab.InvalidAgentID:
+		m.judge(r, said == vocab.EmptyIDText, vocab.EmptyIDText, "AS-071")
+	case code == vocab.InvalidAgentIDFormat:
+		m.judge(r, said == vocab.FormatIDText, vocab.FormatIDText, "AS-074")
+	}
+}
+
+// refusedToo takes an error for the latest switch of a connection, which was answered by the announcement of another
+// agent: it was refused, and something announced all the same.
+func (m *Model) refusedToo(c *conn, r transcript.Record) {
+	if d := c.instead; d.a != nil && len(c.open) == 0 && d.a.fits(r) {
+		f := &m.out[d.found]
+		f.Clauses, f.Expected = []string{"AS-054"}, fmt.Sprintf("no agent_switched, as the switch was refused (record %d)",
+			r.N)
+		c.instead = announced{}
+	}
+}
+
+// only returns those of some clauses that are among others.
+func only(ids []string, of ...string) (out []string) {
+	for _, id := range ids {
+		if slices.Contains(of, id) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// codes are the clauses that give a code its meaning.
+var codes = map[string]string{vocab.InvalidAgentID: "AS-087", vocab.InvalidAgentIDFormat: "AS-088",
+	vocab.AgentNotFound: "AS-089", vocab.AgentBusy: "AS-090", vocab.SessionNotFound: "AS-091"}
+
+// ofOther reports whether a clause gives another code its meaning.
+func ofOther(code, clause string) bool {
+	for other, id := range codes {
+		if id == clause && other != code {
+			return true
+		}
+	}
+	return false
+}
+
+// bySession judges a refusal because of the session.
+func (m *Model) bySession(c *conn, a *ask, r transcript.Record) {
+	busy := text(r, vocab.ErrorCode) == vocab.AgentBusy
+	s := a.of
+	switch {
+	case s == nil && a.named:
+		if !busy {
+			m.kept(r, "AS-091")
+		}
+	case s == nil && c.lost != nil && !busy:
+		m.kept(r, "AS-094")
+	case s == nil && !m.unbound(a):
+	case s == nil && busy:
+		m.broken(r, "session_not_found, because the connection has no session", "AS-090", "AS-104")
+	case s == nil:
+		m.kept(r, "AS-082", "AS-097", "AS-104", "AS-127")
+	case busy && s.created && !s.chats && !a.crowd:
+		m.broken(r, "no agent_busy, because nobody has chatted in the session", "AS-090", "AS-111")
+	case busy && (s.running || s.waiting):
+		m.kept(r, "AS-064", "AS-090", "AS-111")
+	case busy:
+	case a.named:
+		m.broken(r, "no session_not_found, because the connection is bound to this session", "AS-091", "AS-116")
+	case s.loaded:
+		m.broken(r, "the session used that the connection has loaded", "AS-041", "AS-081", "AS-096", "AS-101", "AS-103")
+	case s.created:
+		m.broken(r, "the session used that was created for the connection", "AS-041", "AS-081", "AS-096", "AS-100",
+			"AS-103")
+	}
+}
+
+// byID judges a refusal because of the agent id.
+func (m *Model) byID(c *conn, a *ask, r transcript.Record) {
+	id, is := a.id.(string)
+	code := text(r, vocab.ErrorCode)
+	legal := vocab.IDPattern.MatchString(id)
+	missing := code == vocab.AgentNotFound
+	switch {
+	case !is:
+		m.judge(r, !missing, "invalid_agent_id or invalid_agent_id_format for an agentId that is not a string", "AS-077")
+	case legal && missing:
+		m.notFound(c, a, r, id)
+	case legal && code == vocab.InvalidAgentID && m.easy(a):
+		m.misunderstood(a, r, "the switch carried out, as nothing speaks against it")
+	case legal:
+		ids := []string{codes[code]}
+		if code == vocab.InvalidAgentIDFormat {
+			ids = append(ids, "AS-080")
+		}
+		if _, listed := c.names[id]; c.listed && !listed {
+			ids = append(ids, "AS-049")
+		}
+		m.broken(r, "another code for the legal agentId "+id, ids...)
+	case id == "":
+		ids := []string{"AS-070"}
+		if missing {
+			ids = append(ids, "AS-076")
+		}
+		m.judge(r, code == vocab.InvalidAgentID, "invalid_agent_id for an empty agentId", ids...)
+	case strings.TrimSpace(id) == "" && !missing:
+	case missing:
+		m.broken(r, "invalid_agent_id_format before the agent is looked for", append([]string{"AS-073", "AS-076", "AS-080"},
+			folded(id)...)...)
+	case code == vocab.InvalidAgentIDFormat:
+		m.kept(r, append([]string{"AS-073", "AS-076", "AS-080"}, folded(id)...)...)
+	default:
+		m.broken(r, "invalid_agent_id_format for the agentId "+id, "AS-073", "AS-087")
+	}
+}
+
+// notFound judges an agent_not_found for a legal id.
+func (m *Model) notFound(c *conn, a *ask, r transcript.Record, id string) {
+	names := namesIn(r, vocab.AvailableAgents)
+	m.judge(r, strings.Contains(text(r, vocab.Message), id), "a message that names "+id, "AS-050")
+	if broken(AvailableAgents(r), "AS-051", "AS-113") {
+		return // judging its shape suffices
+	}
+	if !m.ours() {
+		m.judge(r, hasBuiltins(names), "availableAgents with the three built-in agents", "AS-052")
+	}
+	if c.names != nil && !sameAgents(names, c.names) {
+		m.doubt(c, func() { m.broken(r, "availableAgents as in the lists before and after it", "AS-052") })
+	}
+	if _, available := names[id]; available {
+		m.available(c, a, r, id)
+		return
+	}
+	m.kept(r, "AS-012", "AS-049")
+	if _, listed := c.names[id]; listed {
+		m.doubt(c, func() { m.broken(r, id+" found, as in the lists before and after it", "AS-012") })
+	}
+	m.renames(c, names)
+}
+
+// available judges an agent_not_found for an agent that it lists as available.
+func (m *Model) available(c *conn, a *ask, r transcript.Record, id string) {
+	switch s := a.of; {
+	case m.unbound(a):
+		m.broken(r, "session_not_found, because the connection has no session", "AS-104", "AS-127")
+	case s == nil && a.named && m.sessions[a.session] == nil:
+		m.broken(r, "session_not_found, because no client has this session", "AS-091", "AS-127")
+	case s != nil && (s.begun || s.waiting):
+		m.broken(r, "agent_busy, because a turn goes on", "AS-064", "AS-090")
+	default:
+		m.broken(r, id+" not among availableAgents, or the switch carried out", "AS-012")
+	}
+}

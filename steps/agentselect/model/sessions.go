@@ -1,0 +1,191 @@
+package model
+
+import (
+	"bytes"
+	"strings"
+
+	vocab "parley/protocol/agentselect"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
+)
+
+// closed forgets the owner of a connection's session: what happens to the session is unspecified.
+func (m *Model) closed(c *conn) {
+	if c != nil && c.bound != nil {
+		c.bound.owner, c.bound.agent, c.bound.refused = nil, "", ""
+		c.bound.virgin, c.bound.loaded = false, false
+		c.bound = nil
+	}
+}
+
+// bound forgets everything if the state is too large.
+func (m *Model) bound() {
+	if len(m.conns)+len(m.sessions)+len(m.requests)+len(m.posts) > maxKept {
+		m.strange = true
+		clear(m.sessions)
+		clear(m.requests)
+		clear(m.posts)
+	}
+	if len(m.conns) > maxKept {
+		clear(m.conns)
+	}
+}
+
+// sent takes a client's message.
+func (m *Model) sent(c *conn, r transcript.Record) {
+	method, _, _ := strings.Cut(r.Label, " ")
+	if r.Kind == transcript.Request && (method == "GET" || method == "HEAD" || method == "OPTIONS") {
+		return
+	}
+	if c == nil || c.joined || r.Event == nil { // its sender, its session or its type is unknown
+		m.strange = true
+	}
+	if r.Event == nil {
+		return
+	}
+	if m.ours() && r.Event.Type == vocab.SwitchAgentType {
+		m.wants(r)
+	}
+	if c == nil {
+		return
+	}
+	c.acted = true
+	if c.list != nil && !c.listed {
+		c.list.Clauses = []string{"AS-033"}
+	}
+	switch r.Event.Type {
+	case vocab.SwitchAgentType:
+		m.asks(c, r)
+	case vocab.SessionCreateType, vocab.SessionLoadType:
+		m.seeks(c, r)
+	default:
+		m.talks(c, r)
+	}
+}
+
+// seeks takes a session request.
+func (m *Model) seeks(c *conn, r transcript.Record) {
+	sure := m.tells(c, r)
+	if len(c.open) > 0 || c.asked > 0 || !sure {
+		c.unsure = true
+	}
+	_, initial := member(r, vocab.InitialAgentID)
+	c.asked, c.sought, c.loads, c.plain = c.asked+1, true, "", !initial
+	q := request{c: c, sure: sure}
+	if r.Event.Type == vocab.SessionLoadType {
+		c.loads = text(r, vocab.SessionID)
+		switch s := m.sessions[c.loads]; {
+		case s == nil || s.owner == nil || s.owner == c:
+		case !sure || r.Kind != transcript.Request || len(s.owner.open) > 0 || s.owner.asked > 0:
+			// whether it moves is unknown
+			c.unsure, s.owner.unsure = true, true
+		default:
+			s.owner.moving++
+			q.moves = s
+		}
+	}
+	if r.Kind == transcript.Request {
+		q.id = c.loads
+		m.requests[r.N] = q
+		m.bound()
+	}
+}
+
+// talks takes any other message of a client.
+func (m *Model) talks(c *conn, r transcript.Record) {
+	c.other = true
+	s := c.bound
+	if id, named := member(r, vocab.SessionID); named && (s == nil || id != any(s.id)) {
+		if other := m.sessions[text(r, vocab.SessionID)]; other != nil {
+			other.chats = true
+		}
+		c.unsure = true
+		return
+	}
+	switch {
+	case s == nil:
+		c.unsure = true // the message may have given it a session
+	case r.Event.Type == vocab.ChatType:
+		s.chats, s.running = true, true
+		s.during = nil
+	default:
+		s.chats, s.waiting, s.running, s.begun, s.during = true, false, false, false, nil
+	}
+}
+
+// tells reports whether a message identifies its connection: on a socket, by its id, or because there is only one.
+func (m *Model) tells(c *conn, r transcript.Record) bool {
+	return r.Kind == transcript.Frame || len(m.conns) == 1 || c.id != "" && bytes.Contains(r.Bytes, []byte(c.id))
+}
+
+// answered takes the answer to an HTTP request.
+func (m *Model) answered(r transcript.Record) {
+	v, _, err := wjson.Decode(r.Bytes)
+	success, has := wjson.Lookup(v, "/success")
+	accepted := r.Status/100 == 2 && err == nil && (!has || success == any(true))
+	if a := m.posts[r.Reply]; a != nil {
+		delete(m.posts, r.Reply)
+		m.posted(a, r, r.Status/100 == 2 && (err != nil || !has || success == any(true)))
+	}
+	q, ok := m.requests[r.Reply]
+	if !ok {
+		return
+	}
+	delete(m.requests, r.Reply)
+	if q.moves != nil && q.moves.owner != nil {
+		q.moves.owner.moving--
+	}
+	switch {
+	case !accepted && q.sure && q.c.asked == 1 && r.Status/100 == 4: // it was refused: the connection stays as it is
+		q.c.asked = 0
+		return
+	case !accepted:
+		if q.c.unsure = true; q.moves != nil && q.moves.owner != nil {
+			q.moves.owner.unsure = true
+		}
+		return
+	}
+	id, _ := wjson.Lookup(v, "/session/id")
+	name, _ := id.(string)
+	if q.id == "" && q.sure {
+		m.isNew(q.c, r, name)
+	}
+	m.binds(q.c, name, q.id, q.moves)
+}
+
+// binds notes that a session was created, or that the session with the id was loaded, and by that moved from another
+// connection if moves is that session.
+func (m *Model) binds(c *conn, created, loaded string, moves *session) {
+	if c.asked--; c.asked != 0 {
+		c.unsure = true
+		return
+	}
+	former := c.bound
+	if former != nil {
+		former.owner = nil
+	}
+	id := created
+	if loaded != "" {
+		id = loaded
+	}
+	s := m.sessions[id]
+	if s == nil || id == "" {
+		c.unsure = c.unsure || loaded != "" // its earlier acts are unknown
+		s = &session{id: id, created: loaded == "", virgin: loaded == "" && c.plain, before: former}
+	}
+	if id != "" {
+		m.sessions[id] = s
+		m.bound()
+	}
+	if loaded != "" { // which agent it has is left open
+		s.agent, s.refused, s.virgin, s.loaded = "", "", false, true
+	}
+	switch o := s.owner; {
+	case o == nil || o == c:
+	case s == moves:
+		o.bound, o.lost = nil, s
+	default:
+		c.unsure, o.unsure = true, true
+	}
+	s.owner, c.bound, c.lost = c, s, nil
+}
