@@ -168,10 +168,11 @@ func (s *suite) isRefused(ctx context.Context, client string) error {
 // insteadOfRefusal describes what came for an illegal message: one of its session, else one that is not recognised as a
 // refusal. The sessions of legal chats are left out, those of fences too.
 func (s *suite) insteadOfRefusal(q *query) (what string, at int) {
+	accepted := s.model().Uncalled(q.client, "", q.mark)
 	for _, r := range s.Between(q.client, q.mark, 0) {
 		switch {
 		case r.Dir != transcript.Received || r.Kind != transcript.Frame:
-		case ofAnySession(&r) && (mentions(text(&r, vocab.Text), q.nonce) || !s.known(&r)):
+		case r.N == accepted.At:
 			return "it was accepted: " + steps.Seen(r), r.N
 		case at == 0 && (r.Event == nil || !slices.Contains(ofTurn, r.Event.Type) && r.Event.Type != vocab.PongMessage):
 			what, at = "what came is not recognised as a refusal: "+strings.TrimSpace(monitor.Describe(r)), r.N
@@ -268,20 +269,17 @@ func (s *suite) noSessionOfIt(ctx context.Context) error {
 		}
 	}
 	look := func() error {
+		session := s.model().Uncalled(q.client, "", q.mark)
+		if s.Env.Brain == nil || !session.OK {
+			return s.Judge(session)
+		}
 		clauses := []string{"SC-002", "SC-029", "SC-030", "SC-031", "SC-055"}
-		for _, r := range s.Between(q.client, q.mark, 0) {
-			if ofAnySession(&r) && (mentions(text(&r, vocab.Text), q.nonce) || !s.known(&r)) {
-				return s.breach(clauses, r.N, "no session", steps.Seen(r))
-			}
+		asked := s.Env.Brain.Find(func(r llm.Request) bool { return holds(r, q.nonce) })
+		if len(asked) > 0 {
+			seen := "the model was called with " + quoted(userTexts(asked[0]))
+			return s.breach(clauses, q.mark, "no request of the model", seen)
 		}
-		if s.Env.Brain != nil {
-			asked := s.Env.Brain.Find(func(r llm.Request) bool { return holds(r, q.nonce) })
-			if len(asked) > 0 {
-				seen := "the model was called with " + quoted(userTexts(asked[0]))
-				return s.breach(clauses, q.mark, "no request of the model", seen)
-			}
-		}
-		return s.pass(clauses, q.mark)
+		return s.Judge(session)
 	}
 	s.AtEnd(func() { _ = look() })
 	return look()

@@ -41,40 +41,6 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-func TestTellsOfSession(t *testing.T) {
-	sent := heard(`{"message_type":"stream","session_id":"s"}`)
-	sent.Dir = transcript.Sent
-	rows := []struct {
-		reason string
-		in     transcript.Record
-		want   bool
-	}{
-		{"a session_id", heard(`{"message_type":"system","agent_id":"red","session_id":"s"}`), true},
-		{"a session_id in a message of a type outside of turns", heard(`{"message_type":"hello","session_id":"s"}`), false},
-		{"a session_id in a result", heard(`{"message_type":"result","session_id":"s"}`), true},
-		{"a session_id in a message without a type", heard(`{"session_id":"s"}`), true},
-		{"a session_id that is not a string", heard(`{"message_type":"system","session_id":7}`), true},
-		{"a session_id that is an object", heard(`{"message_type":"system","session_id":{}}`), true},
-		{"a piece", heard(`{"message_type":"stream","session_id":null}`), true},
-		{"an answer", heard(`{"message_type":"assistant"}`), true},
-		{"a result of no session", heard(`{"message_type":"result"}`), false},
-		{"a greeting", heard(`{"message_type":"system","agent_id":null,"session_id":null}`), false},
-		{"an empty session_id", heard(`{"message_type":"system","session_id":""}`), false},
-		{"an error", heard(`{"message_type":"error","agent_id":"red","session_id":null}`), false},
-		{"a pong", heard(`{"message_type":"pong"}`), false},
-		{"what is no message", heard(`[]`), false},
-		{"what the harness sent", sent, false},
-	}
-	for _, r := range rows {
-		t.Run(r.reason, func(t *testing.T) {
-			bound(t, "").decode(&r.in)
-			if got := ofAnySession(&r.in); got != r.want {
-				t.Errorf("it tells of a session: %v", got)
-			}
-		})
-	}
-}
-
 // TestFenceUnanswered: a chat that shows whether a connection still works, and is not answered, is a missing answer. An
 // overloaded target is therefore judged again alone.
 func TestFenceUnanswered(t *testing.T) {

@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"slices"
 
 	vocab "parley/protocol/sessionchat"
 )
@@ -157,7 +158,8 @@ func (l *line) refusedByClose(msg message) {
 // quiet reports whether a connection has no open turn, and no client has chatted under the agent_id of a message.
 func (m *Model) quiet(msg message) bool {
 	for _, t := range m.talks {
-		if t.agent == msg.agent || t.conn == msg.r.Conn && len(t.chats) > 0 {
+		runs := slices.ContainsFunc(t.chats, func(c chat) bool { return c.owed != nil })
+		if t.agent == msg.agent && (runs || t.turns > 0) || t.conn == msg.r.Conn && runs {
 			return false
 		}
 	}
@@ -174,10 +176,17 @@ func (m *Model) interrupt(l *line, msg message) {
 	t.settle(m, false)
 	t.cut = true
 	t.muddled = t.muddled || len(t.chats) == 0 || t.conn != msg.r.Conn
-	if len(t.chats) > 0 {
-		t.lenient = t.lenient || t.chats[0].cut || !t.chats[0].held
-		t.chats[0].cut = true
+	if len(t.chats) == 0 {
+		return
 	}
+	c := &t.chats[0]
+	t.lenient = t.lenient || c.cut || !c.held
+	if !c.cut && c.owed != nil && t.conn == msg.r.Conn { // the end of the turn is due for another reason
+		c.owed.Optional = true
+		c.end = l.Owe(&owed{What: fmt.Sprintf("the end of the interrupted turn of agent_id %q", msg.agent), Cause: msg,
+			Clauses: []string{"SC-035", "SC-036"}, Unfenced: true, Match: func(message) bool { return false }})
+	}
+	c.cut = true
 }
 
 // interrupted judges that an interrupt ends the turn of its agent_id and no other.

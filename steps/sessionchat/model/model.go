@@ -43,6 +43,8 @@ type Model struct {
 	nonces    map[string]string          // of directives in chats → agent_id
 	said      map[key]*answers           // messages with the model's words since the latest chat
 	beats     map[int]*beat              // heartbeats by record
+	calls     map[string]*calls          // by connection
+	illegal   map[string]bool            // nonces of messages that are not chats
 	ids       ids
 }
 
@@ -73,7 +75,8 @@ type pending struct {
 func New(o obligation.Observer) *Model {
 	return &Model{observer: o, lines: map[string]*line{}, talks: map[key]*talk{}, used: map[string]bool{},
 		shared: map[string]map[string]bool{}, strangers: map[string]int{}, latest: map[string]int{},
-		nonces: map[string]string{}, said: map[key]*answers{}, beats: map[int]*beat{}, ids: newIDs()}
+		nonces: map[string]string{}, said: map[key]*answers{}, beats: map[int]*beat{}, illegal: map[string]bool{},
+		calls: map[string]*calls{}, ids: newIDs()}
 }
 
 // ours reports whether all clients are the harness's own.
@@ -93,6 +96,7 @@ func (m *Model) Take(r transcript.Record) {
 		m.forget(r.Conn)
 		m.lines[r.Conn] = m.newLine(true)
 		m.lines[r.Conn].began = r.N
+		clear(m.callsOf(r.Conn).chatted)
 	case r.Kind == transcript.Closed:
 		m.closed(msg)
 	case msg.sent():
@@ -102,6 +106,7 @@ func (m *Model) Take(r transcript.Record) {
 	case r.Kind == transcript.Frame && r.Dir == transcript.Sent:
 		l := m.line(r.Conn)
 		l.unknown, l.beats, l.silent = true, false, false
+		m.vain(msg)
 	}
 }
 
@@ -249,6 +254,7 @@ func (m *Model) sent(msg message) {
 		l.beats = false
 		l.silent = l.silent && msg.legal()
 	}
+	m.try(msg)
 	m.ids.sent(m, l, msg)
 	m.attempt(l, msg)
 }
@@ -269,6 +275,9 @@ func (m *Model) received(msg message) {
 		m.ids.received(m, l, t, msg)
 	}
 	m.failing(l, msg)
+	if m.ours() {
+		m.uncalled(msg)
+	}
 	m.beforeChat(l, msg)
 	m.crossing(l, t, msg)
 	m.heartbeat(l, msg)

@@ -45,6 +45,7 @@ type chat struct {
 	fails     bool   // the model fails
 	answer    string // the model's whole answer; "" if it is unknown
 	owed      *owed
+	end       *owed // because of an interrupt; nil: none was sent
 }
 
 // ending is the result of a turn.
@@ -164,6 +165,9 @@ func (m *Model) ends(l *line, t *talk, msg message) {
 			l.Settle(msg)
 		}
 		of.owed.Done = true
+	}
+	if of.end != nil {
+		of.end.Done = true
 	}
 	if !t.overlaps {
 		l.Fence(of.r.N, msg.r.N, msg.r.At)

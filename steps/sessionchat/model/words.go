@@ -28,27 +28,34 @@ func (m *Model) ownAgent(msg message) bool {
 	return own
 }
 
-// noncesIn returns the nonces that a message mentions, but not as a prefix of a longer one. A nonce at the end of a
-// stream portion does not count yet, because the next portion may extend it.
+// noncesIn returns the nonces of chats that a message mentions. A nonce at the end of a stream portion does not count
+// yet, because the next portion may extend it.
 func (m *Model) noncesIn(msg message) []string {
 	said := msg.text(vocab.Text)
 	var out []string
 	for nonce := range m.nonces {
-		for rest := said; nonce != ""; {
-			i := strings.Index(rest, nonce)
-			if i < 0 {
-				break
-			}
-			rest = rest[i+len(nonce):]
-			if rest == "" && msg.kind != vocab.StreamMessage || rest != "" && rest[0] != '-' &&
-				(rest[0] < '0' || rest[0] > '9') {
-				out = append(out, nonce)
-				break
-			}
+		if mentions(said, nonce, msg.kind == vocab.StreamMessage) {
+			out = append(out, nonce)
 		}
 	}
 	slices.Sort(out)
 	return out
+}
+
+// mentions reports whether a text, which may be the beginning of a longer one, has a nonce, but not as a prefix of a
+// longer nonce.
+func mentions(said, nonce string, goesOn bool) bool {
+	for rest := said; nonce != ""; {
+		i := strings.Index(rest, nonce)
+		if i < 0 {
+			break
+		}
+		rest = rest[i+len(nonce):]
+		if rest == "" && !goesOn || rest != "" && rest[0] != '-' && (rest[0] < '0' || rest[0] > '9') {
+			return true
+		}
+	}
+	return false
 }
 
 // answers holds the messages of a session on a connection from one chat to the next. A new connection may receive
