@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"strconv"
 	"strings"
 
 	vocab "parley/protocol/agentselect"
@@ -69,8 +70,10 @@ func (m *Model) seeks(c *conn, r transcript.Record) {
 	if len(c.open) > 0 || c.asked > 0 || !sure {
 		c.unsure = true
 	}
-	_, initial := member(r, vocab.InitialAgentID)
-	c.asked, c.sought, c.loads, c.plain = c.asked+1, true, "", !initial
+	c.asked, c.sought, c.loads, c.plain = c.asked+1, true, "", c.names != nil
+	for id := range c.names { // wherever a server lets clients name the first agent
+		c.plain = c.plain && !bytes.Contains(r.Bytes, []byte(strconv.Quote(id))) && !strings.Contains(r.Label, id)
+	}
 	q := request{c: c, sure: sure}
 	if r.Event.Type == vocab.SessionLoadType {
 		c.loads = text(r, vocab.SessionID)
