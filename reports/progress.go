@@ -38,6 +38,7 @@ type Progress struct {
 	quarter int // quarters already reported
 	counts  map[verdict.Outcome]int
 	last    string
+	waits   []func() string // of runs side by side, what a scenario waits for; see ShowWaits
 
 	quit    chan struct{}
 	stopped sync.WaitGroup
@@ -88,6 +89,14 @@ func (p *Progress) ScenarioWithdrawn(s Scenario) {
 		p.print(oneLine(p.opts.Lang.Say("withdrawn  %s %s (%s): another scenario may have caused it; "+
 			"it is judged again alone", s.ID, s.Name, s.Driver)) + "\n")
 	}
+}
+
+// ShowWaits has the live line say what a scenario waits for: what longest returns, unless it is "", in the place of the
+// latest scenario. It is called once for each run.
+func (p *Progress) ShowWaits(longest func() string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waits = append(p.waits, longest)
 }
 
 // Note writes a separate line; on a terminal it stays above the live line.
@@ -212,8 +221,18 @@ func (p *Progress) drawLine() {
 			put(lookOf(o).colour, fmt.Sprintf("%d %s  ", n, wordOf(o, p.opts.Lang)))
 		}
 	}
-	put(dim, oneLine(p.last))
+	put(dim, oneLine(p.latest()))
 	p.print(b.String())
+}
+
+// latest is what a scenario waits for, or else the latest scenario.
+func (p *Progress) latest() string {
+	for _, longest := range p.waits {
+		if text := longest(); text != "" {
+			return p.opts.Lang.Of(text)
+		}
+	}
+	return p.last
 }
 
 // drawBar puts the bar and the count, or only the count if the total is unknown.

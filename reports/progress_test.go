@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/features/verdict"
+	"parley/reports/lang"
 )
 
 // syncBuffer is a writer that a test may read while the progress writes.
@@ -35,8 +36,8 @@ func done(id string, o verdict.Outcome) Scenario {
 	return Scenario{ID: id, Name: "a name", Driver: "sse", Outcome: o, Reason: "why"}
 }
 
-// TestProgressWithdrawn: a failure that does not stand is taken back in words and in the counts, and what is found when
-// the scenario runs again is told.
+// TestProgressWithdrawn: a failure that does not stand is taken back in words and in the counts, and what is found
+// when the scenario runs again is told.
 func TestProgressWithdrawn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w syncBuffer
@@ -204,6 +205,38 @@ func TestProgressConcurrently(t *testing.T) {
 		p.Stop()
 		if n := strings.Count(w.String(), "note\n"); n != 800 {
 			t.Errorf("tty %v: %d notes, want 800", tty, n)
+		}
+	}
+}
+
+// TestProgressWaits: while a scenario waits for what is owed, the live line says so in the place of the latest
+// scenario, in the language of the run; elsewhere nothing is added.
+func TestProgressWaits(t *testing.T) {
+	const wait = "waiting for agent_switched to client A from the server, 12 s, AS-042 AS-043; Ctrl-C"
+	for _, row := range []struct {
+		o    ProgressOptions
+		says string
+		want string
+	}{
+		{ProgressOptions{TTY: true, Width: 200}, wait, wait},
+		{ProgressOptions{TTY: true, Width: 200, Lang: lang.Chinese}, wait,
+			"等待 server 发送 agent_switched to client A，12 秒，AS-042 AS-043；按 Ctrl-C 结束"},
+		{ProgressOptions{TTY: true, Width: 200, Lang: lang.Chinese},
+			"waiting for agent_switched, 2 s; the server owes a pong, X-001; Ctrl-C",
+			"等待 agent_switched，2 秒；server 应发送 a pong，X-001；按 Ctrl-C 结束"},
+		{ProgressOptions{TTY: true, Width: 200}, "", "1 a name"},
+		{ProgressOptions{}, wait, ""},
+	} {
+		var w syncBuffer
+		p := NewProgress(&w, row.o)
+		p.ScenarioDone(done("1", verdict.Passed))
+		p.ShowWaits(func() string { return "" })
+		p.ShowWaits(func() string { return row.says })
+		p.Start()
+		p.Stop()
+		if got := w.take(); !strings.Contains(got, row.want) || row.want == "" && got != "" ||
+			row.says != "" && strings.Contains(got, "a name") {
+			t.Errorf("%q: %q, want %q", row.says, got, row.want)
 		}
 	}
 }

@@ -130,7 +130,7 @@ func browserOptions(p *target.Profile) browser.Options {
 // newEnvironment returns what the scenarios over a driver share.
 func (r *run) newEnvironment(d *driverRun) *steps.Env {
 	env := &steps.Env{Profile: r.o.Profile, Role: r.role, Driver: d.d, Ledger: r.ledger, Brain: r.brain,
-		Strict: r.o.Strict, Redact: r.redact, Person: r.o.Person}
+		Strict: r.o.Strict, Redact: r.redact, Person: r.o.Person, Waits: r.waits.toShow(r)}
 	if r.pages != nil {
 		env.Pages = r.pages
 	}

@@ -134,6 +134,7 @@ type run struct {
 	stale      string         // why it is not run again
 	unfresh    atomic.Bool    // hooks.reset has failed
 	redact     *transcript.Redactor
+	waits      shownWaits
 	drivers    []*driverRun
 	pages      closingDriver // opens the target's page beside the drivers; nil: it has none
 	started    time.Time

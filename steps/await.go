@@ -60,9 +60,11 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *verdict.
 	ctx, cancel := deadline.WithLimitCause(ctx, a.within, errLimit)
 	defer cancel()
 	goesOn := w.Idles()
-	waited := w.progress.startWaiting(Awaited{e.Conn, a.kind, max(e.After, 0), a.began, a.within})
+	awaited := Awaited{e.Conn, a.kind, max(e.After, 0), a.began, a.within}
+	ended, waited := w.Env.Waits.begin(w, awaited), w.progress.startWaiting(awaited)
 	rec, err := a.awaitRecord(ctx)
 	waited()
+	ended()
 	goesOn()
 	took := a.elapsed()
 	if a.miss == nil && (err == nil || a.closed || errors.Is(err, errLimit)) && !w.isDisturbed() {

@@ -140,3 +140,41 @@ func TestTellWait(t *testing.T) {
 		t.Errorf("joined: %+v", joined)
 	}
 }
+
+// TestWaits: of the scenarios that wait, the one that has waited the longest is told, once it has waited for long and
+// if something is owed in it; its model sees each record once.
+func TestWaits(t *testing.T) {
+	m := &countingModel{}
+	s := NewWaits(counting{countingModel: m})
+	world := func(records int) *World {
+		w := NewWorld(&Env{Role: "server"}, nil, "", nil, nil)
+		for range records {
+			w.T.Append(transcript.Record{})
+		}
+		return w
+	}
+	now := time.Now()
+	wants := func(when, want string, least time.Duration) {
+		t.Helper()
+		if got := s.Longest(least); !strings.HasPrefix(got, want) || want == "" && got != "" {
+			t.Errorf("%s: %q, want %q", when, got, want)
+		}
+	}
+	wants("nobody waits", "", 0)
+	one := world(2)
+	ended := s.begin(one, Awaited{What: "an answer", After: 2, Since: now.Add(-time.Minute)})
+	s.begin(world(0), Awaited{What: "a greeting", Since: now.Add(-time.Hour)}) // in which nothing is owed
+	wants("it has not waited for so long", "", 2*time.Hour)
+	wants("it has waited for long", "waiting for answer 2 from the server, ", 30*time.Second)
+	wants("again", "waiting for answer 2 from the server, ", 30*time.Second)
+	if fmt.Sprint(m.seen) != "[1 2]" {
+		t.Errorf("the model has seen %v", m.seen)
+	}
+	ended()
+	wants("it no longer waits", "", 0)
+	if none := NewWaits(struct{ Protocol }{}); none != nil || none.Longest(0) != "" {
+		t.Error("without a model, something is told")
+	}
+	var none *Waits
+	none.begin(one, Awaited{})()
+}

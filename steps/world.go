@@ -44,6 +44,9 @@ type Env struct {
 	// Begun, if not nil, is called with the transcript of each scenario that begins. Set it only while no scenario runs.
 	Begun func(*transcript.Transcript)
 
+	// Waits, if not nil, is told what scenarios wait for.
+	Waits *Waits
+
 	// Keep, if not nil, lets transcripts exceed the bounds of a run: older records go to a file.
 	Keep *transcript.Keep
 
@@ -94,6 +97,7 @@ type World struct {
 	connects    bool             // a connection has opened
 	live        bool             // it is a live session, before which no preflight has tried the target
 	progress    *progress        // of the live session; nil: it is none
+	owing       *Owing           // see Waits; nil before its first look
 	atEnd       []func()
 	step        StepRef    // that runs; the zero value before the first and after the last
 	begun       []stepMark // of the steps so far

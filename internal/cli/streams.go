@@ -149,6 +149,13 @@ func (f *follower) ScenarioWithdrawn(sc reports.Scenario) {
 	}
 }
 
+// ShowWaits implements runner.WaitObserver.
+func (f *follower) ShowWaits(longest func() string) {
+	if f.bar != nil {
+		f.bar.ShowWaits(longest)
+	}
+}
+
 // Shrinking implements runner.Shrinker.
 func (f *follower) Shrinking(lines int) {
 	f.printNote(f.lang.Say("a random sequence of %s breaks a clause; looking for a shorter one",
