@@ -12,6 +12,9 @@ import (
 
 // event takes an event on a connection.
 func (m *Model) event(c *conn, r transcript.Record) {
+	if r.Event.Again && answersSwitch(r) && len(c.open) > 0 { // whether it is a repeat, or the answer, is unknown
+		c.unsure = true
+	}
 	if r.Event.Again || !slices.Contains(ours, r.Event.Type) {
 		return
 	}
