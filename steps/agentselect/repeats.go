@@ -33,6 +33,9 @@ type repeats struct {
 	env   *steps.Env
 	conns map[string]*counted
 	named asked // switches that name a session, which may be answered on any connection
+
+	last  int          // the latest record
+	again map[int]bool // the records of repeats
 }
 
 // counted holds the events of one connection, and the messages that they may answer.
@@ -71,8 +74,16 @@ func newCounted() *counted {
 	return &counted{came: map[uint64]int{}, last: map[uint64]int{}, first: map[uint64]stamped{}, asked: asked{}}
 }
 
-// note counts a record, and marks it if it is a repeat. It must be called for all records in order.
+// note counts a record, and marks it if it is a repeat. It must be called for all records in order; for one that it has
+// counted, which is decoded again when it is read back from a file, it marks what it marked then.
 func (s *repeats) note(r *transcript.Record) {
+	if r.N > 0 && r.N <= s.last {
+		if s.again[r.N] && r.Event != nil {
+			r.Event.Again = true
+		}
+		return
+	}
+	s.last = r.N
 	c := s.conns[r.Conn]
 	if c == nil || r.Kind == transcript.Open && r.Dir == transcript.Sent {
 		c = newCounted()
@@ -129,6 +140,10 @@ func (s *repeats) noteReceived(c *counted, r *transcript.Record) {
 		return
 	}
 	r.Event.Again = true
+	if s.again == nil {
+		s.again = map[int]bool{}
+	}
+	s.again[r.N] = true
 	if since == c.sent || answers == greeting || copied {
 		s.env.Learnt.Store(repeated(r.Event.Type), true)
 	}

@@ -86,3 +86,25 @@ func hears(t *testing.T, s *repeats, at time.Duration, line string) bool {
 	s.note(&r)
 	return r.Event.Again
 }
+
+// TestRepeatsAreReadBack: a record that is decoded again, as it was moved to a file meanwhile, is marked as before, and
+// not counted again.
+func TestRepeatsAreReadBack(t *testing.T) {
+	s := repeats{env: &steps.Env{}, conns: map[string]*counted{}}
+	note := func(n int, dir transcript.Dir, kind, member string) bool {
+		r := transcript.Record{N: n, Conn: "A", At: time.Duration(n) * time.Second, Dir: dir,
+			Event: &transcript.Event{Type: kind, Data: map[string]any{member: "debugger"}}}
+		s.note(&r)
+		return r.Event.Again
+	}
+	note(1, transcript.Sent, vocab.SwitchAgentType, vocab.AgentID)
+	for _, n := range []int{2, 3, 2, 3} {
+		if again := note(n, transcript.Received, vocab.AgentSwitchedEvent, vocab.CurrentAgentID); again != (n == 3) {
+			t.Errorf("record %d is a repeat: %v", n, again)
+		}
+	}
+	note(4, transcript.Sent, vocab.SwitchAgentType, vocab.AgentID)
+	if note(5, transcript.Received, vocab.AgentSwitchedEvent, vocab.CurrentAgentID) {
+		t.Error("the answer to the second switch is a repeat")
+	}
+}
