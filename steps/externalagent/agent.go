@@ -17,7 +17,7 @@ import (
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/binding"
-	judge "parley/steps/externalagent/invariants"
+	"parley/steps/externalagent/model"
 	"parley/target"
 	"parley/transport/driver"
 	"parley/transport/driver/ws"
@@ -58,7 +58,7 @@ func (s *suite) awaitsAgent(ctx context.Context) error {
 		return err
 	}
 	before := s.T.Len()
-	name := func(n int) string { return fmt.Sprintf("%s%d", judge.AgentParty, s.earlier+n) }
+	name := func(n int) string { return fmt.Sprintf("%s%d", model.AgentParty, s.earlier+n) }
 	l, err := ws.Listen(ctx, ws.ListenOptions{Addr: s.wire.Agent.Listen, Path: s.wire.WS.Path, Party: name,
 		MaxEvent: int(s.Env.Profile.Limits.MaxEvent), Sink: s.Sink(), Subprotocols: s.wire.WS.Subprotocols})
 	if err != nil {

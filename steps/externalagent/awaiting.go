@@ -14,7 +14,7 @@ import (
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/binding"
-	judge "parley/steps/externalagent/invariants"
+	"parley/steps/externalagent/model"
 	"parley/transport/transcript"
 )
 
@@ -50,7 +50,7 @@ func (s *suite) gone() string {
 			if end, at = r.Label, r.At; !came && strings.HasSuffix(end, endedWell) {
 				return ""
 			}
-		case !strings.HasPrefix(r.Conn, judge.AgentParty):
+		case !strings.HasPrefix(r.Conn, model.AgentParty):
 		case r.Kind == transcript.Closed || r.Kind == transcript.Failure: // by either side
 			delete(stands, r.Conn)
 		case r.Dir == transcript.Received:
@@ -118,7 +118,7 @@ func (s *suite) awaitAgent(
 
 // fromAgent matches what the target sends on its connections.
 func fromAgent(r *transcript.Record) bool {
-	return strings.HasPrefix(r.Conn, judge.AgentParty) && r.Dir == transcript.Received
+	return strings.HasPrefix(r.Conn, model.AgentParty) && r.Dir == transcript.Received
 }
 
 // awaitAgentOr waits for any record. The limit restarts with each act of the agent (acts). If the agent is silent for a

@@ -8,7 +8,7 @@ import (
 
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
-	judge "parley/steps/externalagent/invariants"
+	"parley/steps/externalagent/model"
 	"parley/transport/driver"
 	"parley/transport/transcript"
 	wjson "parley/transport/wire/json"
@@ -208,7 +208,7 @@ func slowest(t []transcript.Record) time.Duration {
 	waits := false
 	for _, r := range t {
 		switch {
-		case !strings.HasPrefix(r.Conn, judge.AgentParty):
+		case !strings.HasPrefix(r.Conn, model.AgentParty):
 		case r.Kind == transcript.Open, r.Kind == transcript.Frame && r.Dir == transcript.Sent:
 			told, waits = r.At, true
 		case r.Kind == transcript.Frame && waits:

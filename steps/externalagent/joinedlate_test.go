@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"parley/steps"
-	judge "parley/steps/externalagent/invariants"
+	"parley/steps/externalagent/model"
 	"parley/transport/transcript"
 )
 
@@ -52,7 +52,7 @@ func TestWaitsToJoin(t *testing.T) {
 				}
 			})
 			expect(t, got, r.want, r.has)
-			another := func(rec transcript.Record) bool { return rec.Label == judge.AnotherAgent }
+			another := func(rec transcript.Record) bool { return rec.Label == model.AnotherAgent }
 			if more := slices.ContainsFunc(got.Records, another); more != strings.Contains(r.has, "its silence") {
 				t.Errorf("the transcript says that another agent was started: %v", more)
 			}

@@ -11,7 +11,7 @@ import (
 	"parley/internal/deadline"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
-	judge "parley/steps/externalagent/invariants"
+	"parley/steps/externalagent/model"
 	"parley/steps/monitor"
 	"parley/target"
 	"parley/transport/driver"
@@ -329,7 +329,7 @@ func (s *suite) waitsToJoin(ctx context.Context) error {
 		s.agent.stop()
 		s.earlier += int(s.agent.came.Load())
 		s.agent = nil
-		s.T.Remark("", "%s", judge.AnotherAgent)
+		s.T.Remark("", "%s", model.AnotherAgent)
 		if err := s.awaitsAgent(ctx); err != nil {
 			return err
 		}

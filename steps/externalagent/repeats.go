@@ -13,7 +13,7 @@ import (
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/binding"
-	judge "parley/steps/externalagent/invariants"
+	"parley/steps/externalagent/model"
 	"parley/transport/driver"
 	"parley/transport/transcript"
 )
@@ -228,7 +228,7 @@ func bookingCourse() steps.Course {
 // callingCourse is the course of a target that is an agent, up to its fourth call.
 func callingCourse() steps.Course {
 	return steps.Course{
-		ID: "calls", Name: "an agent up to its fourth call", Party: judge.AgentParty + "1",
+		ID: "calls", Name: "an agent up to its fourth call", Party: model.AgentParty + "1",
 		Tags: strings.Fields(`@EA-026 @EA-076 @EA-077`), Only: []steps.Way{steps.ByReset, steps.ByClose, steps.ByFin},
 		Lines: []string{
 			`Given a host awaits the agent`, `And the state after call 4 is lost`, // the agent must not continue

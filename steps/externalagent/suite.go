@@ -14,11 +14,11 @@ import (
 	"parley/steps/doctor"
 	"parley/steps/externalagent/binding"
 	"parley/steps/externalagent/checkup"
-	judge "parley/steps/externalagent/invariants"
-	"parley/steps/externalagent/passive"
+	"parley/steps/externalagent/model"
 	"parley/steps/externalagent/probe"
 	"parley/steps/externalagent/toolschema"
 	"parley/steps/monitor"
+	"parley/steps/obligation"
 	engine "parley/steps/probe"
 	"parley/target"
 	"parley/transport/driver"
@@ -156,10 +156,13 @@ func (Protocol) NotRunnable(env *steps.Env, tags []string) string {
 }
 
 // Monitors implements steps.Protocol.
-func (Protocol) Monitors() []monitor.Monitor { return append(judge.All(), passive.Active()...) }
+func (Protocol) Monitors() []monitor.Monitor { return model.All() }
+
+// Model implements steps.Modelled.
+func (Protocol) Model(role string, o obligation.Observer) obligation.Model { return model.New(role, o) }
 
 // Passive implements steps.Passive.
-func (Protocol) Passive() []monitor.Monitor { return passive.Monitors() }
+func (Protocol) Passive() []monitor.Monitor { return model.Foreign() }
 
 // Subprotocols implements steps.Protocol.
 func (Protocol) Subprotocols(p *target.Profile) []string { return binding.Of(p).WS.Subprotocols }
@@ -179,8 +182,8 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 		if w := world(); w != nil {
 			s.title = sc.Name
 			s.World, s.wire = w, *binding.Of(w.Env.Profile)
-			w.T.Remark("", "%s%s", judge.CodeAt, s.wire.Fields.ErrorCode)
-			w.T.Remark("", "%s%s", judge.CodesAt, pointers(s.wire.Fields.ResultCode))
+			w.T.Remark("", "%s%s", model.CodeAt, s.wire.Fields.ErrorCode)
+			w.T.Remark("", "%s%s", model.CodesAt, pointers(s.wire.Fields.ResultCode))
 			w.AtEnd(func() { s.close(ctx) })
 			s.findsStrays()
 			w.Severed = s.severed
@@ -201,6 +204,7 @@ func pointers(list target.Pointers) string {
 var (
 	_ steps.Recognisable = Protocol{}
 	_ steps.Prober       = Protocol{}
+	_ steps.Modelled     = Protocol{}
 )
 
 // IsServerMessage implements steps.Recognisable. It recognises an envelope with a version of the protocol, or a message

@@ -12,7 +12,7 @@ import (
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/binding"
-	judge "parley/steps/externalagent/invariants"
+	"parley/steps/externalagent/model"
 	"parley/transport/transcript"
 	wjson "parley/transport/wire/json"
 )
@@ -50,7 +50,7 @@ func fatal(records []transcript.Record) (of transcript.Record, clauses []string,
 	}
 	for _, r := range slices.Backward(records[:end]) {
 		switch {
-		case !strings.HasPrefix(r.Conn, judge.AgentParty):
+		case !strings.HasPrefix(r.Conn, model.AgentParty):
 			continue
 		case r.Dir == transcript.Sent && r.Kind != transcript.Frame: // the harness has ended the connection
 			return of, nil, 0

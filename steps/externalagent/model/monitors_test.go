@@ -1,4 +1,4 @@
-package invariants
+package model
 
 import (
 	"fmt"
@@ -11,13 +11,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	vocab "parley/protocol/externalagent"
+	"parley/steps/monitor"
+	"parley/steps/obligation"
 	"parley/transport/transcript"
 	wjson "parley/transport/wire/json"
 )
 
-// row is a transcript and the verdict of one monitor. A clause in neither list must have no finding.
+// row is a transcript and the verdict on a subject. A clause in neither list must have no finding.
 type row struct {
-	monitor string
+	subject string
 	reason  string
 	in      string
 	kept    string // clauses
@@ -27,38 +29,10 @@ type row struct {
 var rows = slices.Concat(envelopeRows, answerRows, replyRows, hostRows, errorRows, failureRows, agentRows, callRows,
 	connectionRows)
 
-func set(ids string) map[string]bool {
-	out := map[string]bool{}
-	for _, id := range strings.Fields(ids) {
-		out[id] = true
-	}
-	return out
-}
-
-// judged returns which clauses a monitor found kept and broken. A clause may be both.
-func judged(name string, records []transcript.Record) (kept, broken map[string]bool) {
-	kept, broken = map[string]bool{}, map[string]bool{}
-	for _, m := range All() {
-		if m.Name != name {
-			continue
-		}
-		for _, f := range m.Check(records) {
-			for _, id := range f.Clauses {
-				if f.OK {
-					kept[id] = true
-				} else {
-					broken[id] = true
-				}
-			}
-		}
-	}
-	return kept, broken
-}
-
-func TestMonitors(t *testing.T) {
+func TestRuns(t *testing.T) {
 	for _, r := range rows {
-		t.Run(r.monitor+"/"+r.reason, func(t *testing.T) {
-			kept, broken := judged(r.monitor, script(t, r.in))
+		t.Run(r.subject+"/"+r.reason, func(t *testing.T) {
+			kept, broken := judged(subjects[r.subject].judge(obligation.Ours, script(t, r.in)))
 			if diff := cmp.Diff(set(r.kept), kept); diff != "" {
 				t.Errorf("kept; want(-) got(+):\n%s", diff)
 			}
@@ -69,58 +43,67 @@ func TestMonitors(t *testing.T) {
 	}
 }
 
-// onlyBreaks are monitors that keep no clause, because the absence of what they look for proves nothing, with the
-// monitors that keep their clauses.
-var onlyBreaks = map[string]string{"nothing-to-act-on": "host-messages"}
-
-// TestEveryClauseIsKeptAndBroken checks that each monitor can fail and can pass, as otherwise it would prove nothing.
+// TestEveryClauseIsKeptAndBroken checks that each clause of a subject has a row in which it holds and one that breaks
+// it, as otherwise it would prove nothing.
 func TestEveryClauseIsKeptAndBroken(t *testing.T) {
-	for _, m := range All() {
+	for name, of := range subjects {
 		kept, broken := map[string]bool{}, map[string]bool{}
 		for _, r := range rows {
-			if r.monitor == m.Name {
+			if r.subject == name {
 				maps.Copy(kept, set(r.kept))
 				maps.Copy(broken, set(r.broken))
 			}
-			if r.monitor == onlyBreaks[m.Name] {
-				for _, id := range m.Clauses {
-					if set(r.kept)[id] {
-						kept[id] = true
-					}
-				}
-			}
 		}
-		want := set(strings.Join(m.Clauses, " "))
+		want := set(of.clauses)
 		if diff := cmp.Diff(want, kept); diff != "" {
-			t.Errorf("%s: clauses that no transcript keeps(-), or that are not its own(+):\n%s", m.Name, diff)
+			t.Errorf("%s: clauses that no transcript keeps(-), or that are not its own(+):\n%s", name, diff)
 		}
 		if diff := cmp.Diff(want, broken); diff != "" {
-			t.Errorf("%s: clauses that no transcript breaks(-), or that are not its own(+):\n%s", m.Name, diff)
+			t.Errorf("%s: clauses that no transcript breaks(-), or that are not its own(+):\n%s", name, diff)
+		}
+	}
+	for _, r := range rows {
+		if subjects[r.subject].role == "" {
+			t.Errorf("%s: there is no subject %q", r.reason, r.subject)
 		}
 	}
 }
 
-func TestMonitorsAreWellFormed(t *testing.T) {
-	seen := map[string]bool{}
-	for _, m := range All() {
-		if seen[m.Name] || !regexp.MustCompile(`\A[a-z]+(-[a-z]+)*\z`).MatchString(m.Name) {
-			t.Errorf("%q is not a name, or not the only one", m.Name)
+// TestMonitors checks that a role's monitors have names and texts of their own, and that each clause has one judge, and
+// a subject of the tests.
+func TestMonitors(t *testing.T) {
+	for observer, all := range map[string][]monitor.Monitor{"ours": All(), "foreign": append(Foreign(), passive()...)} {
+		seen, judge := map[string]bool{}, map[string]string{}
+		for _, m := range all {
+			if seen[m.Name] || !regexp.MustCompile(`\A[a-z]+(-[a-z]+)*\z`).MatchString(m.Name) || m.Text == "" {
+				t.Errorf("%q is not a name, or not the only one, or has no text", m.Name)
+			}
+			seen[m.Name] = true
+			for _, id := range m.Clauses {
+				at := m.Roles[0] + " " + id
+				if judge[at] != "" {
+					t.Errorf("%s: %s is judged by %s and %s", observer, at, judge[at], m.Name)
+				}
+				judge[at] = m.Name
+			}
 		}
-		seen[m.Name] = true
-		if len(m.Clauses) == 0 || m.Text == "" || m.Check == nil {
-			t.Errorf("%s lacks clauses, a text or a check", m.Name)
+		of := subjects
+		if observer != "ours" {
+			of = foreignSubjects
 		}
-		for _, role := range m.Roles {
-			if !slices.Contains([]string{vocab.Host, vocab.Relay, vocab.Agent}, role) {
-				t.Errorf("%s is for the role %q", m.Name, role)
+		for name, s := range of {
+			for id := range strings.FieldsSeq(s.clauses) {
+				if judge[s.role+" "+id] == "" {
+					t.Errorf("%s: no monitor judges %s of %s", observer, id, name)
+				}
 			}
 		}
 	}
-	for _, r := range rows {
-		if !seen[r.monitor] {
-			t.Errorf("%s: there is no monitor %q", r.reason, r.monitor)
-		}
-	}
+}
+
+// passive lists the monitors of runs that judge foreign traffic too.
+func passive() []monitor.Monitor {
+	return slices.DeleteFunc(All(), func(m monitor.Monitor) bool { return !m.Passive })
 }
 
 // TestNothingProvesNothing checks that no monitor keeps or breaks a clause if the target has sent nothing.
@@ -133,14 +116,14 @@ func TestNothingProvesNothing(t *testing.T) {
 		"A closed\n- the agent's process has ended: exit status 0\n"
 	for reason, in := range map[string]string{"nothing": "", "what the harness sends": ours,
 		"what the harness sends, twice": ours + ours} {
-		for _, m := range All() {
+		for _, m := range append(All(), Foreign()...) {
 			if found := m.Check(script(t, in)); len(found) > 0 {
 				t.Errorf("%s: %s says %+v", reason, m.Name, found)
 			}
 		}
 	}
-	for _, m := range All() { // except for a connection, which the target opens
-		if found := m.Check(script(t, "A open\nA closed")); len(found) > 0 && m.Name != "agent-connection" {
+	for _, m := range append(All(), Foreign()...) { // except for a connection, which the target opens
+		if found := m.Check(script(t, "A open\nA closed")); len(found) > 0 && m.Name != "agent-course" {
 			t.Errorf("a connection: %s says %+v", m.Name, found)
 		}
 	}
@@ -168,7 +151,7 @@ func TestFindingsTell(t *testing.T) {
 }
 
 var whereRows = []struct {
-	monitor, reason, in string
+	subject, reason, in string
 	at                  int
 	has                 string
 }{
@@ -210,16 +193,14 @@ var whereRows = []struct {
 // TestWhere checks that a finding names the record that breaks a clause, and the fault in it.
 func TestWhere(t *testing.T) {
 	for _, r := range whereRows {
-		t.Run(r.monitor+"/"+r.reason, func(t *testing.T) {
+		t.Run(r.subject+"/"+r.reason, func(t *testing.T) {
 			told := ""
 			var at []int
-			for _, m := range All() {
-				for _, f := range m.Check(script(t, r.in)) {
-					if m.Name == r.monitor && !f.OK {
-						told += f.Observed + "\n"
-						if !slices.Contains(at, f.At) {
-							at = append(at, f.At)
-						}
+			for _, f := range subjects[r.subject].judge(obligation.Ours, script(t, r.in)) {
+				if !f.OK {
+					told += f.Observed + "\n"
+					if !slices.Contains(at, f.At) {
+						at = append(at, f.At)
 					}
 				}
 			}
@@ -277,7 +258,7 @@ func FuzzMonitors(f *testing.F) {
 			records = append(records, r)
 		}
 		before := fmt.Sprint(records)
-		for _, m := range All() {
+		for _, m := range append(All(), Foreign()...) {
 			for _, finding := range m.Check(records) {
 				if finding.At < 1 || finding.At > len(records) || !finding.OK && finding.Observed == "" {
 					t.Errorf("%s says %+v", m.Name, finding)

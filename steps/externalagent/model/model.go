@@ -1,0 +1,137 @@
+// Package model is the model of external-agent: what a host, a relay or an agent owes the other side, and what it must
+// not do. It is a fold over the records of a transcript, decoded as by the steps: the envelope's type, its payload as
+// Data, its id as RequestID.
+//
+// If the harness is the other side (obligation.Ours), it has a reason to wait for an answer to each request, and
+// remarks say where the target has its error codes. Of foreign traffic, between a real agent and a real host behind a
+// relay, it sees the messages alone: a host's message that passes before a request cannot answer it, and an agent's
+// message that passes before a message of the host was sent without knowledge of it. If a message has several possible
+// causes, or if a state may be under way, nothing is judged.
+//
+// Elsewhere: what a log says (package studylog), and what the schemas of tools mean (package toolschema).
+package model
+
+import (
+	"slices"
+	"time"
+
+	"parley/features/verdict"
+	vocab "parley/protocol/externalagent"
+	"parley/steps/obligation"
+	"parley/transport/transcript"
+)
+
+type (
+	owed = obligation.Owed[entry, struct{}]
+	book = obligation.Book[entry, struct{}]
+)
+
+// Bounds on the stored state; older state is dropped and not judged.
+const (
+	mostRequests = 512
+	mostIDs      = 100_000
+	mostStates   = 32
+)
+
+// patience is the time that a foreign party may take for an answer, even if later requests were answered meanwhile, and
+// for a message to arrive.
+const patience = 30 * time.Second
+
+// Model folds the records of a transcript. It implements obligation.Model.
+type Model struct {
+	forms forms
+	of    party
+}
+
+// party is the part of the model that depends on the order of messages.
+type party interface {
+	take(m message)
+	end()
+	findings() []verdict.Finding
+	owing() []obligation.Entry
+}
+
+// New returns the model of a target of a role, for a transcript that has no record yet.
+func New(role string, o obligation.Observer) *Model {
+	m := &Model{forms: newForms(role, o)}
+	if role == vocab.Agent {
+		m.of = newAgent(o)
+	} else {
+		m.of = newServer(role, o, &m.forms)
+	}
+	return m
+}
+
+// Take implements obligation.Model.
+func (m *Model) Take(r transcript.Record) {
+	if r.Late {
+		return
+	}
+	msg := read(r)
+	m.forms.take(msg)
+	m.of.take(msg)
+}
+
+// End implements obligation.Model.
+func (m *Model) End() { m.of.end() }
+
+// Findings implements obligation.Model.
+func (m *Model) Findings() []verdict.Finding {
+	out := append(slices.Clone(m.forms.out), m.of.findings()...)
+	slices.SortStableFunc(out, func(a, b verdict.Finding) int { return a.At - b.At })
+	return out
+}
+
+// Owing implements obligation.Model.
+func (m *Model) Owing() []obligation.Entry {
+	out := m.of.owing()
+	slices.SortStableFunc(out, func(a, b obligation.Entry) int { return a.Record - b.Record })
+	return out
+}
+
+// notes are the findings of a party.
+type notes struct {
+	once  bool                 // clauses are shown to hold once per transcript
+	shown map[string]bool      // those
+	mine  func(m message) bool // whether a message is the target's; nil: all are
+	out   []verdict.Finding
+}
+
+// kept records that clauses hold.
+func (n *notes) kept(m message, clauses ...string) {
+	if n.mine != nil && !n.mine(m) {
+		return
+	}
+	if n.once {
+		clauses = slices.DeleteFunc(slices.Clone(clauses), func(id string) bool { return n.shown[id] })
+		for _, id := range clauses {
+			if n.shown == nil {
+				n.shown = map[string]bool{}
+			}
+			n.shown[id] = true
+		}
+	}
+	if len(clauses) > 0 {
+		n.out = append(n.out, verdict.Finding{Clauses: clauses, OK: true, At: m.N})
+	}
+}
+
+// broken records that a message breaks clauses; observed is what is wrong with it, or "".
+func (n *notes) broken(m message, expected, observed string, clauses ...string) {
+	if n.mine != nil && !n.mine(m) {
+		return
+	}
+	if observed != "" {
+		observed += " in "
+	}
+	n.out = append(n.out, verdict.Finding{Clauses: clauses, At: m.N, Expected: expected, Observed: observed + m.told()})
+}
+
+// check records that a message keeps or breaks clauses.
+func (n *notes) check(ok bool, m message, expected, observed string, clauses ...string) {
+	if ok {
+		n.kept(m, clauses...)
+	} else {
+		n.broken(m, expected, observed, clauses...)
+	}
+}
