@@ -9,6 +9,7 @@ import (
 
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
+	"parley/steps/externalagent/model"
 	"parley/steps/externalagent/toolschema"
 	"parley/transport/driver"
 	"parley/transport/transcript"
@@ -335,6 +336,7 @@ func sent(kinds ...string) func(*transcript.Record) bool {
 // the id, such as the progress of a call or the state that it has led to, comes beside the answer.
 func answers(id string) func(*transcript.Record) bool {
 	return func(r *transcript.Record) bool {
-		return r.Dir == transcript.Received && id != "" && field(r, vocab.ReplyTo) == id && isAnswer(kindOf(r))
+		return r.Dir == transcript.Received && id != "" && field(r, vocab.ReplyTo) == id &&
+			(kindOf(r) == vocab.ErrorMessage || model.IsAnswer(kindOf(r)))
 	}
 }

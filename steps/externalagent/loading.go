@@ -7,6 +7,7 @@ import (
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/binding"
+	"parley/steps/externalagent/model"
 	"parley/steps/monitor"
 	"parley/transport/driver"
 	"parley/transport/transcript"
@@ -243,7 +244,7 @@ func (l *loaded) answered(r *transcript.Record, to string, out *steps.LoadStep) 
 	env, open := l.asked[to]
 	asked, _ := env[vocab.Type].(string)
 	switch {
-	case !isAnswer(kind): // it may name its cause
+	case kind != vocab.ErrorMessage && !model.IsAnswer(kind): // it may name its cause
 		return
 	case !open && l.done[to] && kind == vocab.ToolResult:
 		l.finding(out, r, false, "one answer to each call: "+to+" has its result", "EA-074")
@@ -258,7 +259,7 @@ func (l *loaded) answered(r *transcript.Record, to string, out *steps.LoadStep) 
 	switch {
 	case kind == vocab.ErrorMessage:
 		l.refused(r, to, asked, out)
-	case kind == answerOf[asked]:
+	case kind == model.AnswerOf[asked]:
 		delete(l.asked, to)
 		l.done[to] = true
 		l.course(r, env, out)

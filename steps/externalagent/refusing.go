@@ -11,6 +11,7 @@ import (
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/binding"
+	"parley/steps/externalagent/model"
 	"parley/steps/externalagent/toolschema"
 	"parley/transport/transcript"
 	wjson "parley/transport/wire/json"
@@ -36,7 +37,7 @@ func (s *suite) isInvalid(ctx context.Context, p *party, orClosed string) error 
 	}
 	ok, named := s.codeOf(&rec) == vocab.InvalidMessage, field(&rec, vocab.ReplyTo) == q.id
 	switch {
-	case !ok || q.id == "" || answerOf[q.kind] == "": // an unreadable message has no id to answer to
+	case !ok || q.id == "" || model.AnswerOf[q.kind] == "": // an unreadable message has no id to answer to
 	case q.untyped: // without a type, the answer may but need not name the id
 		s.Observe("EA-068", fmt.Sprintf("the answer to an envelope without a type names its id: %v", named))
 	default:

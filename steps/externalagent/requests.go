@@ -10,6 +10,7 @@ import (
 	"parley/features/verdict"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
+	"parley/steps/externalagent/model"
 	"parley/transport/transcript"
 )
 
@@ -113,7 +114,7 @@ func (s *suite) instead(q *request, miss *verdict.Miss) (string, int) {
 		if r.Dir == transcript.Received && to == q.id {
 			return fmt.Sprintf("%q, which is no answer to %s: %s", kind, q.kind, steps.Seen(r)), r.N
 		}
-		if kind == answerOf[q.kind] || kind == vocab.ErrorMessage {
+		if kind == model.AnswerOf[q.kind] || kind == vocab.ErrorMessage {
 			if !slices.ContainsFunc(q.of.asked, func(o *request) bool { return o.id == to }) {
 				named := ""
 				if to != "" {
@@ -124,22 +125,6 @@ func (s *suite) instead(q *request, miss *verdict.Miss) (string, int) {
 		}
 	}
 	return fmt.Sprintf("no answer whose replyTo is %q: %s", q.id, miss.Reason), miss.At
-}
-
-// answerOf maps each request type to the type of its answer.
-var answerOf = map[string]string{
-	vocab.RelayJoin: vocab.RelayJoined, vocab.SessionStart: vocab.SessionStarted, vocab.SnapshotGet: vocab.SnapshotState,
-	vocab.ToolCall: vocab.ToolResult, vocab.SessionEnd: vocab.SessionEnded,
-}
-
-// isAnswer reports whether envelopes of a type answer requests.
-func isAnswer(kind string) bool {
-	for _, answer := range answerOf {
-		if kind == answer {
-			return true
-		}
-	}
-	return kind == vocab.ErrorMessage
 }
 
 // needAnswer waits for an answer of a kind to a request, without which a scenario cannot continue. A miss breaks the

@@ -35,17 +35,18 @@ type suite struct {
 	pages    map[string]*hostPage // the pages of the target, by relay session
 	hosts    map[string]*party    // their connections if the target is a relay
 	hostless bool                 // no host joins by itself
-	mark     int                  // the mark of the latest act
-	agent    *callee              // the target if it is an agent
-	cut      int                  // the remark that a connection was cut on purpose, or 0
-	earlier  int                  // number of connections of agents stopped before this one
-	word     string               // the word in the latest text, to recognise it
-	traces   []string             // words of a session that must not outlive it
-	spoken   string               // what the participant last said
-	spokenAt int                  // after which record
-	drift    drift                // what changes by itself, as seen in this scenario
-	adopted  int                  // number of places taken over from other scenarios
-	observed bool                 // it has looked for that in another session
+	judge    judge
+	mark     int      // the mark of the latest act
+	agent    *callee  // the target if it is an agent
+	cut      int      // the remark that a connection was cut on purpose, or 0
+	earlier  int      // number of connections of agents stopped before this one
+	word     string   // the word in the latest text, to recognise it
+	traces   []string // words of a session that must not outlive it
+	spoken   string   // what the participant last said
+	spokenAt int      // after which record
+	drift    drift    // what changes by itself, as seen in this scenario
+	adopted  int      // number of places taken over from other scenarios
+	observed bool     // it has looked for that in another session
 	// what differs between two sessions, such as ids; for this scenario only, as it hides much
 	perSession drift
 	// how a session proceeds: its first state and those after the calls of the booking except the last

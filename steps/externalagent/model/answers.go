@@ -92,7 +92,7 @@ func (l *line) strangeID(m message) {
 	})
 	waiting := l.waiting(m.kind)
 	switch {
-	case in >= 0 && isAnswer(m.kind):
+	case in >= 0 && IsAnswer(m.kind):
 		l.s.broken(m, fmt.Sprintf("INVALID_MESSAGE, because record %d is not a JSON object", l.garbled[in].N), "", "EA-078")
 		l.lose()
 	case len(waiting) == 1 && l.opened && bare(m.to) == bare(waiting[0].name) && bare(m.to) != "":
@@ -115,7 +115,7 @@ func bare(id string) string { return strings.ToLower(strings.Trim(id, "\"' \t\n"
 // misplaced finds an answer without replyTo that has the id of the only request that waits for it somewhere else.
 func (l *line) misplaced(m message) {
 	waiting := l.waiting(m.kind)
-	if l.s.ours || !isAnswer(m.kind) || len(waiting) != 1 || waiting[0].name == "" || !l.opened {
+	if l.s.ours || !IsAnswer(m.kind) || len(waiting) != 1 || waiting[0].name == "" || !l.opened {
 		return
 	}
 	q := waiting[0]
@@ -150,14 +150,14 @@ func (l *line) answered(q *request, m message) {
 		s.broken(m, fmt.Sprintf("no tool.result, since record %d is an agent.message", q.N), "", "EA-008a")
 		l.lose()
 	}
-	switch want := answerTo[q.kind]; {
+	switch want := AnswerOf[q.kind]; {
 	case m.kind == vocab.ErrorMessage:
 		s.kept(m, "EA-068")
 		l.doubt(q, m)
 		l.leaves(q)
 	case want == "" || q.answers > 1:
 	case m.kind != want:
-		if isAnswer(m.kind) && q.legal { // unless its own answer also comes
+		if IsAnswer(m.kind) && q.legal { // unless its own answer also comes
 			q.wrong = m
 		}
 		q.answers--
@@ -168,7 +168,7 @@ func (l *line) answered(q *request, m message) {
 		}
 		l.course(q, m)
 	}
-	if q.due != nil && m.kind == answerTo[q.kind] {
+	if q.due != nil && m.kind == AnswerOf[q.kind] {
 		l.Settle(entry{m})
 	}
 	q.settled()
@@ -237,7 +237,7 @@ func (l *line) unnamed(m message, clauses ...string) {
 		return
 	case !l.s.ours && (l.unclear || !waiting[0].legal):
 		return
-	case l.s.ours && (l.noID > 0 || l.s.moved > waiting[0].N || answerTo[waiting[0].kind] == "" ||
+	case l.s.ours && (l.noID > 0 || l.s.moved > waiting[0].N || AnswerOf[waiting[0].kind] == "" ||
 		m.kind != vocab.ErrorMessage):
 		return
 	}
@@ -253,11 +253,11 @@ func (l *line) unnamed(m message, clauses ...string) {
 func (l *line) waiting(kind string) []*request {
 	var out []*request
 	for _, q := range l.order {
-		may := answerTo[q.kind] == kind || kind == vocab.ErrorMessage
+		may := AnswerOf[q.kind] == kind || kind == vocab.ErrorMessage
 		if l.s.ours {
 			may = may && q.stages == 0
 		} else {
-			may = may && answerTo[q.kind] != ""
+			may = may && AnswerOf[q.kind] != ""
 		}
 		if may && q.answers == 0 {
 			out = append(out, q)
@@ -294,7 +294,7 @@ func (l *line) refusing(q *request, m message) {
 	switch versioned := q.env[vocab.V] == vocab.Version; {
 	case !versioned && text(q.env[vocab.Type], true) && q.body != nil:
 		clause = "EA-020"
-	case versioned && q.body == nil && answerTo[q.kind] != "":
+	case versioned && q.body == nil && AnswerOf[q.kind] != "":
 		clause = "EA-024a"
 	case versioned && q.body != nil && !known(q.kind):
 		clause = "EA-078"
@@ -306,10 +306,10 @@ func (l *line) refusing(q *request, m message) {
 	}
 	code := m.word(vocab.Code)
 	refused := m.kind == vocab.ErrorMessage && code == vocab.InvalidMessage
-	taken := answerTo[q.kind] == m.kind
+	taken := AnswerOf[q.kind] == m.kind
 	switch clause {
 	case "EA-078":
-		taken = isAnswer(m.kind) || m.kind == vocab.ErrorMessage && code != vocab.SessionNotActive
+		taken = IsAnswer(m.kind) || m.kind == vocab.ErrorMessage && code != vocab.SessionNotActive
 	case "EA-020": // only its version is wrong
 		taken = taken || m.kind == vocab.ErrorMessage && q.kind == vocab.SnapshotGet && slices.Contains(vocab.Codes(), code)
 	}
@@ -341,11 +341,10 @@ func (l *line) course(q *request, m message) {
 	case vocab.RelayJoined:
 		l.joined = true
 		if q.legal {
-			echoes := func(name, clause string) {
-				l.s.check(wjson.Equal(m.body[name], q.body[name]), m, "the "+name+" of the join: "+q.word(name), "", clause)
-			}
-			echoes(vocab.Role, "EA-029")
-			echoes(vocab.SessionID, "EA-030")
+			l.s.member(wjson.Equal(m.body[vocab.Role], q.body[vocab.Role]), m, vocab.Role,
+				wjson.Compact(q.body[vocab.Role])+", as in relay.join", "EA-029")
+			l.s.member(wjson.Equal(m.body[vocab.SessionID], q.body[vocab.SessionID]), m, vocab.SessionID,
+				wjson.Compact(q.body[vocab.SessionID])+", as in relay.join", "EA-030")
 		}
 	case vocab.SessionStarted:
 		l.begins(q, m)
@@ -359,9 +358,13 @@ func (l *line) leaves(q *request) {
 	switch q.kind {
 	case vocab.SessionStart:
 		l.pending = max(0, l.pending-1)
-		l.session, l.over, l.partial = "", false, true
 	case vocab.SessionEnd:
-		l.ending, l.session, l.partial = false, "", true
+		l.ending = false
+	default:
+		return
+	}
+	if !l.s.ours {
+		l.session, l.over, l.partial = "", l.over && q.kind == vocab.SessionEnd, true
 	}
 }
 
@@ -379,11 +382,17 @@ func (l *line) begins(q *request, m message) {
 	l.fresh, l.strange, l.blank, l.words = m.N, nil, nil, nil
 }
 
+// ofSession judges that a message names the study session: of a foreign connection, one that was started on it.
+func (l *line) ofSession(m message, clause string) {
+	id, there := m.body[vocab.SessionID].(string)
+	ok := there && (id == l.session || !l.s.ours && l.started[id])
+	l.s.member(ok, m, vocab.SessionID, fmt.Sprintf("%q, as in session.started", l.session), clause)
+}
+
 // ends handles session.ended.
 func (l *line) ends(m message) {
 	if l.session != "" && !l.s.crowd && l.pending == 0 {
-		l.s.check(l.started[m.word(vocab.SessionID)], m, "sessionId "+l.session+", which session.started gave", "",
-			"EA-064")
+		l.ofSession(m, "EA-064")
 	}
 	l.ending, l.over, l.session = false, true, ""
 	l.before, l.words, l.history = l.words, nil, nil

@@ -82,7 +82,7 @@ func (l *line) nameOf(q *request, m message) {
 		l.s.kept(m, "EA-105")
 		return
 	}
-	l.s.check(name == q.tool, m, fmt.Sprintf("toolName %s, as in record %d", q.tool, q.N), "", clauses...)
+	l.s.member(name == q.tool, m, vocab.ToolName, fmt.Sprintf("%q, as in record %d", q.tool, q.N), clauses...)
 }
 
 // done judges whether a call could be carried out.
@@ -222,8 +222,7 @@ func (l *line) snapshot(s *state, q *request) {
 		return
 	}
 	if !v.crowd {
-		v.check(l.started[s.word(vocab.SessionID)], s.message, "sessionId "+l.session+", which session.started gave", "",
-			"EA-042")
+		l.ofSession(s.message, "EA-042")
 	}
 	if l.quick != nil && l.quick.last != nil && q.N > l.quick.answer.N {
 		l.quick.changed = !s.equal(l.quick.last)

@@ -122,19 +122,12 @@ func (m message) plain() bool {
 	return len(m.Bytes) < 4096 && len(m.body) <= 3
 }
 
-// answerTo has the types of the answers to requests.
-var answerTo = map[string]string{vocab.RelayJoin: vocab.RelayJoined, vocab.SessionStart: vocab.SessionStarted,
+// AnswerOf maps each type of request to that of its answer.
+var AnswerOf = map[string]string{vocab.RelayJoin: vocab.RelayJoined, vocab.SessionStart: vocab.SessionStarted,
 	vocab.SnapshotGet: vocab.SnapshotState, vocab.ToolCall: vocab.ToolResult, vocab.SessionEnd: vocab.SessionEnded}
 
-// isAnswer reports whether messages of a type answer requests, errors apart.
-func isAnswer(kind string) bool {
-	for _, k := range answerTo {
-		if k == kind {
-			return true
-		}
-	}
-	return false
-}
+// IsAnswer reports whether messages of a type answer requests, errors apart.
+func IsAnswer(kind string) bool { return slices.Contains(slices.Collect(maps.Values(AnswerOf)), kind) }
 
 // answered has the clauses that the answer to a request keeps, and its absence breaks.
 var answered = map[string][]string{vocab.RelayJoin: {"EA-028"}, vocab.SessionStart: {"EA-038"},
@@ -143,7 +136,7 @@ var answered = map[string][]string{vocab.RelayJoin: {"EA-028"}, vocab.SessionSta
 
 // known reports whether a type is one of the protocol.
 func known(kind string) bool {
-	return answerTo[kind] != "" || isAnswer(kind) || slices.Contains([]string{vocab.AgentMessage, vocab.StateUpdated,
+	return AnswerOf[kind] != "" || IsAnswer(kind) || slices.Contains([]string{vocab.AgentMessage, vocab.StateUpdated,
 		vocab.UserMessage, vocab.ErrorMessage}, kind)
 }
 

@@ -19,6 +19,7 @@ import (
 	vocab "parley/protocol/externalagent"
 	"parley/steps/obligation"
 	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 type (
@@ -134,4 +135,33 @@ func (n *notes) check(ok bool, m message, expected, observed string, clauses ...
 	} else {
 		n.broken(m, expected, observed, clauses...)
 	}
+}
+
+// member records that a member of a message's payload keeps or breaks clauses; want describes what it has to be.
+func (n *notes) member(ok bool, m message, name, want string, clauses ...string) {
+	if ok {
+		n.kept(m, clauses...)
+		return
+	}
+	observed := "payload." + name + " is missing"
+	if v, there := m.body[name]; there {
+		observed = "payload." + name + " is " + wjson.Compact(v)
+	}
+	n.broken(m, "payload."+name+" is "+want, observed, clauses...)
+}
+
+// At returns what a record shows of clauses.
+func (m *Model) At(record int, clauses ...string) (out []verdict.Finding) {
+	for _, list := range [][]verdict.Finding{m.forms.out, m.of.findings()} {
+		for _, f := range list {
+			if f.At != record {
+				continue
+			}
+			f.Clauses = slices.DeleteFunc(slices.Clone(f.Clauses), func(id string) bool { return !slices.Contains(clauses, id) })
+			if len(f.Clauses) > 0 {
+				out = append(out, f)
+			}
+		}
+	}
+	return out
 }

@@ -30,7 +30,7 @@ type server struct {
 
 	memory  toolschema.Memory
 	unknown bool // some ids may have been missed
-	crowd   bool // several connections: a session may belong to another one
+	crowd   bool // several foreign connections: a session may belong to another one
 	now     time.Duration
 	moved   int // the record at which a party came or went last
 }
@@ -123,10 +123,14 @@ func (s *server) take(m message) {
 		if l != nil {
 			l.close()
 		}
+		old := l
 		l = &line{s: s, book: &book{}, opened: m.Kind == transcript.Open, requests: map[string]*request{},
 			started: map[string]bool{}}
+		if old != nil && s.ours { // the same party comes back
+			l.session, l.started, l.over = old.session, old.started, old.over
+		}
 		s.books, s.lines[m.Conn] = append(s.books, l.book), l
-		s.crowd, s.unknown = len(s.lines) > 1, s.unknown || !l.opened
+		s.crowd, s.unknown = !s.ours && len(s.lines) > 1, s.unknown || !l.opened
 	}
 	switch {
 	case over:
@@ -187,9 +191,9 @@ func (l *line) request(m message) *request {
 	id, named := m.id()
 	other := m.env[vocab.ID]
 	q := &request{message: m, name: id, legal: m.legal(), tool: m.word(vocab.ToolName), last: l.last, since: m.N,
-		active: l.session != "" && l.pending == 0 && !l.ending && l.joined, over: l.over && l.pending == 0}
+		active: l.session != "" && l.pending == 0 && !l.ending && (l.joined || l.s.ours), over: l.over && l.pending == 0}
 	if !named {
-		l.unclear = l.unclear || answerTo[m.kind] != "" || other != nil || m.kind == ""
+		l.unclear = l.unclear || AnswerOf[m.kind] != "" || other != nil || m.kind == ""
 		l.s.unknown = l.s.unknown || other != nil
 		if l.s.ours && other != nil {
 			l.s.others = append(l.s.others, other)
@@ -238,9 +242,9 @@ func (l *line) owe(q *request) {
 	if l.lost || clauses == nil || !q.legal || !takes {
 		return
 	}
-	q.due = l.Owe(&owed{What: fmt.Sprintf("%s with replyTo %s", answerTo[q.kind], q.name), Cause: entry{q.message},
+	q.due = l.Owe(&owed{What: fmt.Sprintf("%s with replyTo %s", AnswerOf[q.kind], q.name), Cause: entry{q.message},
 		Clauses: clauses,
-		Match:   func(p entry) bool { return p.fromTarget() && p.kind == answerTo[q.kind] && p.to == q.name },
+		Match:   func(p entry) bool { return p.fromTarget() && p.kind == AnswerOf[q.kind] && p.to == q.name },
 		Amiss: func() ([]string, string) {
 			return clauses, fmt.Sprintf("no such message, although later requests were answered, up to record %d", q.since)
 		},
@@ -285,7 +289,7 @@ func (l *line) close() {
 	}
 	for _, q := range l.order {
 		if !l.lost && q.wrong.N > 0 && q.answers == 0 && q.due != nil && !q.twice && q.stages > 0 {
-			l.s.broken(q.wrong, fmt.Sprintf("%s, since it answers the %s of record %d", answerTo[q.kind], q.kind, q.N), "",
+			l.s.broken(q.wrong, fmt.Sprintf("%s, since it answers the %s of record %d", AnswerOf[q.kind], q.kind, q.N), "",
 				answered[q.kind]...)
 			l.lose()
 		}

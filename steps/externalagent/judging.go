@@ -1,0 +1,43 @@
+package externalagent
+
+import (
+	"parley/features/verdict"
+	"parley/steps/externalagent/model"
+	"parley/steps/obligation"
+	"parley/transport/transcript"
+)
+
+// judge is the model of a scenario: what records show is judged by it alone.
+type judge struct {
+	*model.Model
+
+	taken int // the last record that it has taken
+}
+
+// model returns the model of the scenario, which has taken every record so far.
+func (s *suite) model() *model.Model {
+	if s.judge.Model == nil {
+		s.judge.Model = model.New(s.Env.Role, obligation.Ours)
+	}
+	for _, r := range s.T.After(s.judge.taken) {
+		s.judge.Take(r)
+		s.judge.taken = r.N
+	}
+	return s.judge.Model
+}
+
+// reports judges what the model has found of clauses in a record. The scenario continues in any case.
+func (s *suite) reports(r *transcript.Record, clauses ...string) {
+	for _, f := range s.found(r, clauses...) {
+		_ = s.Judge(f)
+	}
+}
+
+// found returns what the model has found of clauses in a record.
+func (s *suite) found(r *transcript.Record, clauses ...string) []verdict.Finding {
+	list := s.model().At(r.N, clauses...)
+	for i := range list {
+		list[i].Group = kindOf(r) + " " + list[i].Clauses[0]
+	}
+	return list
+}
