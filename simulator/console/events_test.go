@@ -69,7 +69,7 @@ var schemas = map[string]any{
 	"judged": m{"$ref": "#/components/schemas/Judged"}, "state": m{"$ref": "#/components/schemas/Session"},
 	"outcomes": m{"type": "array", "items": m{"$ref": "#/components/schemas/Outcome"}},
 	"held":     m{"type": "array", "items": m{"$ref": "#/components/schemas/Held"}},
-	"run":      m{"$ref": "#/components/schemas/Progress"},
+	"run":      m{"$ref": "#/components/schemas/Progress"}, "owed": m{"$ref": "#/components/schemas/OwedList"},
 }
 
 // awaitEvent reads events until one of a name matches; all are validated against the document.

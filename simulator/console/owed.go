@@ -74,7 +74,7 @@ func (s *session) watchOwed() {
 		mark := s.records.Len()
 		now := s.owedNow()
 		s.mu.Lock()
-		changed := !reflect.DeepEqual(now, s.owed)
+		changed := !reflect.DeepEqual(now, s.owed) && (now.Count > 0 || s.owedVersion > 0)
 		if s.owed = now; changed {
 			s.owedVersion++
 		}

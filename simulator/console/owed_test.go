@@ -47,12 +47,7 @@ func TestOwed(t *testing.T) {
 		t.Errorf("owed since %v because of %+v", got.Owed[0].Since, cause)
 	}
 	next, _ := c.listen(at+"/events", "")
-	for e := (event{}); e.name != "owed"; {
-		var err error
-		if e, err = next(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	c.awaitEvent(next, "owed", func(data []byte) bool { return strings.Contains(string(data), "TURN_ACCEPTED") })
 	step(`agent "a" acknowledges "one"`)
 	do[Record](c, 200, "POST", at+"/wait", m{"text": "TURN_ACCEPTED"})
 	if got := do[OwedList](c, 200, "GET", at+"/owed", nil); got.Count > 0 {
