@@ -99,7 +99,7 @@ Feature: 4B A mention
       Then "t2" runs at agent "b"
       And everything is handled
 
-    @RT-048 @RT-049 @RT-086 @RT-111 @RT-4B-15
+    @RT-048 @RT-049 @RT-086 @RT-4B-15
     Scenario Outline: a mention of an agent outside the session does not activate it
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user mentions agent "x" in "t1" by <form>

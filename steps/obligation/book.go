@@ -62,7 +62,11 @@ type Owed[M Message, A any] struct {
 	InTurn   bool    // such messages come in the order of their causes: a late one is not that of a later cause
 	Passing  bool    // if optional, it expires at the next fence
 	Waits    bool    // it does not expire after another alternative was taken
+	Mere     bool    // if nothing like it came, the model knows the state all the same
 	Done     bool    // it has come, has expired, or was found missing
+
+	came  M     // the message that settled it
+	state State // Open until the book says otherwise
 }
 
 // Due reports whether it must have come by the time everything before a record has been handled.
@@ -85,13 +89,15 @@ type Book[M Message, A any] struct {
 	Rate  func(o *Owed[M, A], p M) int
 	Loose bool // nothing is owed any more: what is entered is optional
 
-	owed    []*Owed[M, A]
+	all     []*Owed[M, A] // as they were entered
+	owed    []*Owed[M, A] // those that are not done
 	held    []hold
 	heard   []Heard[M, A]
 	overdue []overdue[M, A]
-	latest  int // the record of the last message that Delivered was told of
-	handled int // everything before this record has been handled
-	kept    int // the first findings, which are no deviations
+	latest  int    // the record of the last message that Delivered was told of
+	handled int    // everything before this record has been handled
+	told    []bool // by finding: Fresh has returned it
+	kept    int    // the first findings, which are no deviations
 }
 
 // hold lists clauses that forbid a reaction to a message. A violation shows as a message that nothing calls for; at the
@@ -121,7 +127,7 @@ func (b *Book[M, A]) Owe(o *Owed[M, A]) *Owed[M, A] {
 	if o.Choice == nil {
 		o.Choice = &Choice{}
 	}
-	b.owed = append(b.owed, o)
+	b.all, b.owed = append(b.all, o), append(b.owed, o)
 	return o
 }
 
@@ -187,6 +193,7 @@ func (b *Book[M, A]) Settle(p M) bool {
 	o := b.owed[i]
 	b.heard = append(b.heard, Heard[M, A]{p, o})
 	o.Done = true
+	o.came, o.state = p, Came
 	b.owed = slices.Delete(b.owed, i, i+1)
 	b.Take(o.Choice)
 	b.Keep(p, append(slices.Clone(o.Clauses), o.Shown...)...)
@@ -214,13 +221,27 @@ func (b *Book[M, A]) Fence(before, at int, now time.Duration) {
 		o.Done = o.Done || o.Optional && o.Passing && o.Cause.Record() < before && (o.Queued == nil || !o.Queued(before))
 		if o.Due(before) {
 			o.Done = true
-			b.missing(o, at, now)
+			found := len(b.Findings)
+			if b.missing(o, fmt.Sprintf("up to the fence (record %d)", at)) {
+				b.overdue = append(b.overdue, overdue[M, A]{Owed: o, found: found, asked: b.handled, fence: at, at: now})
+			}
 		}
 	}
 }
 
-// missing reports an owed message that has not come by a fence.
-func (b *Book[M, A]) missing(o *Owed[M, A], fence int, now time.Duration) {
+// Expire finds missing what is owed and was waited for in vain until a limit was over; how says for how long.
+func (b *Book[M, A]) Expire(which func(*Owed[M, A]) bool, how string) {
+	for _, o := range b.owed {
+		if !o.Done && !o.Optional && !o.Choice.taken && which(o) {
+			o.Done = true
+			b.missing(o, how)
+		}
+	}
+}
+
+// missing reports an owed message that has not come by the time that by says. It returns false if a message that was
+// permitted may have been meant for it.
+func (b *Book[M, A]) missing(o *Owed[M, A], by string) bool {
 	ways := []*Owed[M, A]{o} // any of them would do: their absence is reported once
 	for _, other := range b.owed {
 		if other != o && !other.Done && other.Choice == o.Choice && other.Cause.Record() == o.Cause.Record() {
@@ -234,7 +255,7 @@ func (b *Book[M, A]) missing(o *Owed[M, A], fence int, now time.Duration) {
 		of := slices.ContainsFunc(ways, func(o *Owed[M, A]) bool { return o.Like != nil && o.Like(h.Message) })
 		switch {
 		case fits && after && h.As != nil && h.As.Optional: // it may have been meant for this
-			return
+			return false
 		case fits || after && of:
 			like = append(like, h.told(o.Cause.Record()))
 		}
@@ -246,17 +267,22 @@ func (b *Book[M, A]) missing(o *Owed[M, A], fence int, now time.Duration) {
 		}
 	}
 	const most = 3
+	mere := o.Mere && how == "" && len(like) == 0
 	switch {
 	case how != "":
 	case len(like) == 0:
-		how = fmt.Sprintf("no such message up to the fence (record %d)", fence)
+		how = "no such message " + by
 	default:
-		how = fmt.Sprintf("not this one, up to the fence (record %d): there is %s", fence,
-			strings.Join(like[max(0, len(like)-most):], "; "))
+		how = "not this one, " + by + ": there is " + strings.Join(like[max(0, len(like)-most):], "; ")
 	}
 	b.FailAt(o.Cause.Record(), clauses, o.What, "%s", how)
-	b.overdue = append(b.overdue, overdue[M, A]{Owed: o, found: len(b.Findings) - 1, asked: b.handled, fence: fence,
-		at: now})
+	if mere {
+		b.Findings[len(b.Findings)-1].Model = ""
+	}
+	for _, way := range ways {
+		way.state = Missing
+	}
+	return true
 }
 
 // behindFence takes a message that comes after the fence it was due by. If nothing was delivered meanwhile, the fence
@@ -275,6 +301,7 @@ func (b *Book[M, A]) behindFence(p M) bool {
 		if b.latest < o.asked || o.Late != nil && len(broken) == 0 {
 			b.Findings[o.found] = verdict.Finding{Clauses: append(slices.Clone(o.Clauses), o.Shown...), OK: true,
 				At: p.Record(), Model: b.Model}
+			o.came, o.state = p, Came
 		} else {
 			b.Findings[o.found].Observed = fmt.Sprintf("it came %.1f ms after the fence (record %d), as record %d: does the "+
 				"adapter answer before pending tasks have run?",

@@ -50,19 +50,11 @@ func (b *Book[M, A]) Member(ok bool, at M, clauses []string, expected, observed 
 func (b *Book[M, A]) Found() []verdict.Finding {
 	all := slices.Clone(b.Findings)
 	slices.SortStableFunc(all, func(a, b verdict.Finding) int { return a.At - b.At })
-	first := slices.IndexFunc(all, func(f verdict.Finding) bool { return !f.OK && f.Model != "" })
-	if first < 0 {
-		return all
+	at := -1
+	if i := slices.IndexFunc(all, func(f verdict.Finding) bool { return !f.OK && f.Model != "" }); i >= 0 {
+		at = all[i].At
 	}
-	at := all[first].At
-	out := all[:0]
-	for _, f := range all {
-		f.Follows = f.Model != "" && f.At > at
-		if !f.Follows || !f.OK {
-			out = append(out, f)
-		}
-	}
-	return out
+	return follow(all, at)
 }
 
 // Heard lists the messages of the party so far, oldest first. The slice is the book's own.

@@ -1,7 +1,6 @@
 package sessionruntime
 
 import (
-	"context"
 	"strings"
 
 	"github.com/cucumber/godog"
@@ -12,15 +11,7 @@ import (
 )
 
 func (s *suite) registerExploring(sc *godog.ScenarioContext) {
-	steps.Step(sc, `^the orchestrator follows its life cycles$`, s.hasKept)
-}
-
-// hasKept compares the whole transcript with the model, once everything has been handled.
-func (s *suite) hasKept(ctx context.Context) error {
-	if err := s.fence(ctx); err != nil {
-		return err
-	}
-	return s.judged()
+	steps.Step(sc, `^the orchestrator follows its life cycles$`, s.handled)
 }
 
 // Explored implements steps.Explorer: all clauses that the model judges except RT-028, because no message on

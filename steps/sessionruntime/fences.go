@@ -62,7 +62,7 @@ type fenced struct {
 func (s *suite) awaitPending(ctx context.Context) {
 	p := s.pending
 	s.pending = fenced{}
-	if p.at > 0 && s.latestFenced(p.id).N == 0 && !s.unfenced && judge.Due(s.T.All(), p.at) {
+	if p.at > 0 && s.latestFenced(p.id).N == 0 && !s.unfenced && s.model().Due(p.at) {
 		_, miss := s.Await(ctx,
 			steps.Wait{Conn: bus, After: p.at, Kind: fenceKind, Proof: true, Match: func(r *transcript.Record) bool {
 				return isFenced(r, p.id)
@@ -80,15 +80,15 @@ func (s *suite) awaitOverdue(ctx context.Context) {
 	}
 	s.awaitPending(ctx)
 	fenced := s.lastFenced()
-	if fenced.N <= s.settled {
+	if fenced.N <= s.passed {
 		return
 	}
-	s.settled = fenced.N
-	due := judge.Overdue(s.T.All())
+	s.passed = fenced.N
+	due := s.model().Overdue()
 	defer func() { s.lost = due }()
 	for end := time.Now().Add(s.Env.Profile.Limits.Quiet.Duration); due > s.lost; {
 		late, miss := s.Await(ctx,
-			steps.Wait{Conn: bus, After: s.settled, Within: max(time.Until(end), time.Nanosecond),
+			steps.Wait{Conn: bus, After: s.passed, Within: max(time.Until(end), time.Nanosecond),
 				Match: func(r *transcript.Record) bool {
 					m, ok := judge.Read(*r)
 					return ok && !m.Delivered
@@ -96,8 +96,8 @@ func (s *suite) awaitOverdue(ctx context.Context) {
 		if miss != nil {
 			return
 		}
-		s.settled = late.N
-		if left := judge.Overdue(s.T.All()); left < due {
+		s.passed = late.N
+		if left := s.model().Overdue(); left < due {
 			due = left
 			s.fenceIsEarly(late, fenced)
 		}
@@ -154,7 +154,7 @@ func (s *suite) fenceIsLate(ctx context.Context, inputs int) error {
 			return isFenced(r, id)
 		}})
 	if s.unfenced = miss != nil; s.unfenced {
-		return steps.NotTestedf("fence: no answer: %s", s.inPlace(at, miss))
+		return steps.NotTestedf("fence: no answer: %s%s", miss.Reason, s.inPlace(at))
 	}
 	fenced := s.latestFenced(id)
 	late, miss := s.Await(ctx,
@@ -238,7 +238,7 @@ func (s *suite) severed(string, steps.Way) error {
 	if s.now != nil {
 		s.before = s.now.inputs
 	}
-	s.conn, s.pending, s.unfenced, s.settled, s.lost, s.stray = nil, fenced{}, false, 0, 0, nil
+	s.conn, s.pending, s.unfenced, s.passed, s.lost, s.stray = nil, fenced{}, false, 0, 0, nil
 	s.absences = nil
 	s.T.Remark("", judge.Anew)
 	s.mark, s.echoed = s.T.Len(), s.T.Len()
@@ -272,14 +272,7 @@ func (s *suite) goOnWithOld(ctx context.Context) error {
 
 // noneOfOld judges that no output of the old turns reaches the frontend.
 func (s *suite) noneOfOld(ctx context.Context) error {
-	if len(s.late) == 0 {
-		return nil
-	}
-	first := s.late[0].at
-	return s.none(ctx, first, []string{"RT-141"}, "no AGENT_OUTPUT of a turn from before the cut",
-		func(m judge.Message) bool {
-			return slices.ContainsFunc(s.late, func(p *piece) bool { return isOutput(p)(m) })
-		})
+	return s.handled(ctx)
 }
 
 // letter returns the letter by which a scenario refers to an agent of the current session; "" if there is none.

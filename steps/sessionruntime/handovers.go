@@ -6,7 +6,6 @@ import (
 
 	"github.com/cucumber/godog"
 
-	"parley/features/verdict"
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps"
 	judge "parley/steps/sessionruntime/model"
@@ -54,27 +53,18 @@ func (s *suite) handover(name string) (*handover, error) {
 	return h, nil
 }
 
-// userIsAsked expects HANDOVER_UI_PROMPT (RT-131, RT-132).
-func (s *suite) userIsAsked(ctx context.Context, letter, name string) error {
+// userIsAsked waits for HANDOVER_UI_PROMPT (RT-131, RT-132).
+func (s *suite) userIsAsked(ctx context.Context, _, name string) error {
 	h, err := s.handover(name)
 	if err != nil {
 		return err
 	}
-	asked := s.latest(func(m judge.Message) bool { return m.N == h.asked })
-	h.prompt, err = s.published(ctx, h.asked,
-		append([]string{"RT-007", "RT-019", "RT-038", "RT-130", "RT-131"}, s.broadcast(asked)...),
-		"CONTROL HANDOVER_UI_PROMPT to the frontend", func(m judge.Message) bool {
-			return m.Kind() == judge.Prompt && judge.Mentions(m, s.agent(letter))
-		}, instead{clauses: []string{"RT-130", "RT-132"}, how: "it does not name agent " + s.agent(letter),
-			match: func(m judge.Message) bool { return m.Kind() == judge.Prompt }},
-		instead{clauses: []string{"RT-131"}, how: "it is not for the frontend, or not a CONTROL",
-			match: func(m judge.Message) bool { return m.Subtype == vocab.HandoverUIPrompt }},
-		instead{clauses: []string{"RT-061", "RT-128", "RT-131", "RT-133"}, how: "the orchestrator switches without asking",
-			match: func(m judge.Message) bool { return m.Kind() == judge.Switch }})
-	if err != nil {
-		return err
-	}
-	return s.Judge(verdict.Finding{Clauses: []string{"RT-061", "RT-128", "RT-132", "RT-042", "RT-168"}, OK: true})
+	h.prompt, err = s.settled(ctx, h.asks())
+	return err
+}
+
+func (h *handover) asks() judge.Duty {
+	return judge.Duty{Kinds: []judge.Kind{judge.Prompt}, Of: h.asked}
 }
 
 // named returns the fields by which the profile names the agent that takes over, written where the prompt left them
@@ -92,9 +82,7 @@ func (s *suite) decides(ctx context.Context, what, name, where string) error {
 		return err
 	}
 	if h.prompt.N == 0 {
-		h.prompt, _ = s.find(h.asked, func(m judge.Message) bool {
-			return m.Kind() == judge.Prompt && judge.Mentions(m, s.agent(h.to))
-		})
+		h.prompt, _ = s.came(h.asks())
 	}
 	for _, other := range s.now.handovers {
 		if other != h && other.decided == 0 && h.prompt.N > 0 && h.prompt.Tx == "" && h.prompt.Turn == "" {
@@ -142,47 +130,15 @@ func (s *suite) answersHandover(ctx context.Context, letter string) error {
 	return s.fence(ctx)
 }
 
-// getsContext checks that the new agent gets the old one's output, as HANDOVER_CONTEXT or USER_INPUT (RT-135), and
+// getsContext waits until the new agent gets the old one's output, as HANDOVER_CONTEXT or USER_INPUT (RT-135), and
 // makes it acknowledge that.
 func (s *suite) getsContext(ctx context.Context, letter, name string) error {
 	h, err := s.handover(name)
 	if err != nil {
 		return err
 	}
-	in, err := s.input(name)
+	m, err := s.settled(ctx, judge.Duty{Kinds: []judge.Kind{judge.Context}, Of: h.decided})
 	if err != nil {
-		return err
-	}
-	m, err := s.published(ctx, h.decided, []string{"RT-061", "RT-135"},
-		"HANDOVER_CONTEXT, or USER_INPUT, to agent "+s.agent(letter), func(m judge.Message) bool {
-			return m.Kind() == judge.Context || m.Kind() == judge.Route
-		}, instead{clauses: []string{"RT-135"}, how: "it is not for an agent", match: func(m judge.Message) bool {
-			return m.Subtype == vocab.HandoverContext
-		}},
-		instead{clauses: []string{"RT-135", "RT-173"}, how: "it has another name", match: func(m judge.Message) bool {
-			return m.Target == vocab.ToAgent && m.TargetID == s.agent(letter)
-		}},
-		instead{since: h.asked, clauses: []string{"RT-061", "RT-133"}, how: "it came before the frontend had confirmed",
-			match: func(m judge.Message) bool { return m.Kind() == judge.Context }})
-	if err != nil {
-		return err
-	}
-	if m.TargetID != s.agent(letter) {
-		return s.Judge(verdict.Finding{Clauses: []string{"RT-015", "RT-135"}, Expected: "the context for agent " +
-			s.agent(letter), Observed: seen(m), At: m.N})
-	}
-	if err := s.Judge(verdict.Finding{Clauses: []string{"RT-007", "RT-136"}, OK: true}); err != nil {
-		return err
-	}
-	if in.last != nil {
-		if err := s.Judge(verdict.Finding{Clauses: []string{"RT-129", "RT-135"}, OK: judge.Mentions(m, in.last.token),
-			Expected: "the context with the last output of agent " + s.agent(h.from) + "", Observed: seen(m),
-			At: m.N}); err != nil {
-			return err
-		}
-	}
-	if err := s.Judge(verdict.Finding{Clauses: []string{"RT-173"}, OK: !s.Env.Strict || m.Kind() == judge.Context,
-		Expected: "CONTROL HANDOVER_CONTEXT", Observed: m.Name(), At: m.N}); err != nil {
 		return err
 	}
 	if m.Kind() == judge.Route { // a turn of the new agent

@@ -2,14 +2,13 @@ package sessionruntime
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/cucumber/godog"
 
-	"parley/features/verdict"
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps"
+	"parley/steps/obligation"
 	judge "parley/steps/sessionruntime/model"
 )
 
@@ -62,9 +61,6 @@ func (s *suite) sends(ctx context.Context, letter, what, name, where string) err
 	}
 	p := &piece{token: s.token()}
 	f := s.fromAgent(letter, in, vocab.AgentOutput, "", s.bind.output(pieceOf(what, p.token)), where)
-	if what == "an empty final" {
-		p.token = "" // nothing in it can be marked
-	}
 	f.stream = &stream{chunk: true, seq: in.pieces}
 	switch what {
 	case "the final", "an empty final", "the final with odd values":
@@ -90,13 +86,7 @@ func (s *suite) speak(ctx context.Context, in *input, f frame) (err error) {
 	if p.at, err = s.deliver(ctx, f); err != nil {
 		return err
 	}
-	p.sent = s.latest(func(m judge.Message) bool { return m.N == p.at })
-	if p.token == "" {
-		p.token = judge.PieceToken(p.sent)
-	}
-	if f.stream.final && p.sent.From == in.agent && in.ended == "" {
-		in.ended = "final"
-	}
+	p.final = f.stream.final
 	return nil
 }
 
@@ -158,8 +148,10 @@ func (s *suite) sendsOfAnother(ctx context.Context, letter, name, session string
 }
 
 func (s *suite) nothingForwarded(ctx context.Context) error {
-	return s.none(ctx, s.stray.at, []string{"RT-015", "RT-052", "RT-141"}, "no AGENT_OUTPUT to the frontend",
-		isOutput(s.stray))
+	if s.stray == nil {
+		return steps.NotTestedf("no output was sent")
+	}
+	return s.handled(ctx)
 }
 
 // ends sends the final and waits until it is forwarded.
@@ -170,60 +162,44 @@ func (s *suite) ends(ctx context.Context, letter, name string) error {
 	)
 }
 
-func isOutput(p *piece) func(judge.Message) bool {
-	return func(m judge.Message) bool { return m.Kind() == judge.Output && judge.PieceToken(m) == p.token }
-}
-
+// forwarded waits until the latest output of a turn is forwarded.
 func (s *suite) forwarded(ctx context.Context, name string) error {
 	in, err := s.input(name)
 	if err != nil {
 		return err
 	}
-	clauses := s.unforwarded(in)
+	if in.last == nil {
+		return steps.NotTestedf("%q has no output", name)
+	}
 	if err := s.probe(ctx, in); err != nil {
 		return err
 	}
-	_, err = s.published(ctx, in.last.at, clauses, "the output forwarded to the frontend", isOutput(in.last),
-		instead{clauses: []string{"RT-002", "RT-015", "RT-139"}, how: "it is not for the frontend, or not an AGENT_OUTPUT",
-			match: func(m judge.Message) bool { return judge.PieceToken(m) == in.last.token }})
-	if err != nil {
-		return err
-	}
-	in.passed = in.last.at
-	return s.Judge(verdict.Finding{Clauses: aboutOutput, OK: true})
+	_, err = s.settled(ctx, in.last.output())
+	return err
 }
 
-var aboutOutput = []string{"RT-002", "RT-011", "RT-015", "RT-039", "RT-042", "RT-082", "RT-139", "RT-140", "RT-141",
-	"RT-142", "RT-146", "RT-148", "RT-150", "RT-168"}
+func (p *piece) output() judge.Duty { return judge.Duty{Kinds: []judge.Kind{judge.Output}, Of: p.at} }
 
 // probe finds out whether output that is not forwarded is being held back, in scenarios about that: the agent sends
 // the rest.
 func (s *suite) probe(ctx context.Context, in *input) error {
 	p := in.last
-	if !s.Judges("RT-150") || p.sent.Final || p.sent.From != in.agent {
+	if !s.Judges("RT-150") || p.final {
 		return nil
 	}
 	if err := s.fence(ctx); err != nil {
 		return err
 	}
-	if _, there := s.find(p.at, isOutput(p)); there {
+	s.awaitOverdue(ctx)
+	if state, _ := s.fate(p.output()); state != obligation.Missing {
 		return nil
 	}
-	rest := &piece{token: s.token()}
 	f := frame{event: vocab.AgentOutput, from: in.agent, trace: in.trace, turn: in.turn,
-		payload: s.bind.output(pieceOf("", rest.token)), stream: &stream{chunk: true, seq: in.pieces, final: true}}
+		payload: s.bind.output(pieceOf("", s.token())), stream: &stream{chunk: true, seq: in.pieces, final: true}}
 	if _, err := s.deliver(ctx, f); err != nil {
 		return err
 	}
-	if err := s.fence(ctx); err != nil {
-		return err
-	}
-	if m, there := s.find(p.at, isOutput(p)); there {
-		return s.Need(verdict.Finding{Clauses: []string{"RT-139", "RT-150"},
-			Expected: "the output forwarded to the frontend as it comes",
-			Observed: "it was held back until its agent sent more: " + seen(m), At: m.N})
-	}
-	return nil
+	return s.fence(ctx)
 }
 
 func (s *suite) notForwarded(ctx context.Context, name string) error {
@@ -231,7 +207,10 @@ func (s *suite) notForwarded(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return s.none(ctx, in.last.at, s.kept(in), "no AGENT_OUTPUT to the frontend", isOutput(in.last))
+	if in.last == nil {
+		return steps.NotTestedf("%q has no output", name)
+	}
+	return s.none(ctx, in.last.at, func() (judge.Message, bool) { return s.came(in.last.output()) })
 }
 
 // cancels sends CANCEL or INTERRUPT (4C).
@@ -250,36 +229,17 @@ func (s *suite) cancels(ctx context.Context, what, where string) error {
 	return err
 }
 
-var aboutStops = []string{"RT-004", "RT-016", "RT-031", "RT-050", "RT-060", "RT-095", "RT-098", "RT-099", "RT-106",
-	"RT-109", "RT-141", "RT-142", "RT-152"}
-
+// askedToStop waits for the CANCEL to the agent of a turn.
 func (s *suite) askedToStop(ctx context.Context, letter, name string) error {
 	in, err := s.input(name)
 	if err != nil {
 		return err
 	}
-	clauses, asked := s.stops(in)
-	in.stops, err = s.published(ctx, in.routed, clauses, "CONTROL CANCEL to agent "+s.agent(letter)+", which is speaking",
-		func(m judge.Message) bool {
-			return m.Kind() == judge.CancelSent &&
-				(m.Turn == in.turn || m.Turn == "" && m.TargetID == in.agent || m.TargetID == s.agent(letter))
-		}, instead{since: asked.N, clauses: []string{"RT-050", "RT-098", "RT-099"},
-			how: "it is for another agent, and another turn", match: func(m judge.Message) bool {
-				return m.Kind() == judge.CancelSent && m.TargetID != ""
-			}},
-		instead{since: asked.N, clauses: []string{"RT-004", "RT-099"}, how: "it is not for an agent, or has another form",
-			match: func(m judge.Message) bool { return m.Subtype == vocab.Cancel && m.Target != vocab.ToFrontend }},
-		instead{since: asked.N, clauses: []string{"RT-031", "RT-095", "RT-099"}, how: "it is not a CANCEL",
-			match: func(m judge.Message) bool { return m.Subtype == vocab.Interrupt }})
-	if err != nil {
-		return err
+	if in.routed == 0 {
+		return steps.NotTestedf("there is no turn of %q", name)
 	}
-	if in.stops.TargetID != s.agent(letter) {
-		return s.Judge(verdict.Finding{Clauses: []string{"RT-050", "RT-099"},
-			Expected: "the CANCEL for agent " + s.agent(letter),
-			Observed: in.stops.Name(), At: in.stops.N})
-	}
-	return s.Judge(verdict.Finding{Clauses: aboutStops, OK: true})
+	in.stops, err = s.settled(ctx, judge.Duty{Kinds: []judge.Kind{judge.CancelSent}, Since: in.routed, Turn: in.turn})
+	return err
 }
 
 // oneToStop accepts a CANCEL for either of two turns that speak at once: the source does not say which is meant.
@@ -288,19 +248,11 @@ func (s *suite) oneToStop(ctx context.Context, one, other string) error {
 	if err != nil {
 		return err
 	}
-	b, err := s.input(other)
-	if err != nil {
+	if _, err := s.input(other); err != nil {
 		return err
 	}
-	m, err := s.published(ctx, a.stop, []string{"RT-004", "RT-016", "RT-031", "RT-099"},
-		"CONTROL CANCEL to an agent that is speaking", func(m judge.Message) bool { return m.Kind() == judge.CancelSent })
-	if err != nil {
-		return err
-	}
-	return s.Judge(verdict.Finding{Clauses: []string{"RT-050", "RT-098", "RT-099"}, OK: m.Turn == a.turn &&
-		m.TargetID == a.agent || m.Turn == b.turn && m.TargetID == b.agent,
-		Expected: "one of the two turns that are speaking", Observed: fmt.Sprintf("%s with turn_id %q", m.Name(), m.Turn),
-		At: m.N})
+	_, err = s.settled(ctx, judge.Duty{Kinds: []judge.Kind{judge.CancelSent}, Of: a.stop})
+	return err
 }
 
 // confirmsCancel sends CANCEL_ACK or STREAM_STOPPED.
@@ -324,22 +276,11 @@ func (s *suite) cancelled(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	ack := s.latest(func(m judge.Message) bool { return m.N == in.ack })
-	clauses := append([]string{"RT-016", "RT-102", "RT-105"}, s.broadcast(ack)...)
-	if ack.Event == vocab.Control {
-		clauses = append(clauses, "RT-005", "RT-038")
+	if in.ack == 0 {
+		return steps.NotTestedf("no cancel of %q was confirmed", name)
 	}
-	_, err = s.published(ctx, in.ack, clauses, "EVENT CANCELED to the frontend", func(m judge.Message) bool {
-		return m.Kind() == judge.Canceled && (m.Turn == in.turn || m.Turn == "")
-	}, instead{clauses: []string{"RT-105"}, how: "it concerns another turn, or has another form",
-		match: func(m judge.Message) bool { return m.Subtype == vocab.Canceled }},
-		instead{since: in.routed, clauses: []string{"RT-100", "RT-105"}, how: "it came before the confirmation",
-			match: func(m judge.Message) bool { return m.Kind() == judge.Canceled && m.Turn == in.turn }})
-	if err != nil {
-		return err
-	}
-	in.ended = "cancel"
-	return s.Judge(verdict.Finding{Clauses: []string{"RT-095", "RT-103"}, OK: true})
+	_, err = s.settled(ctx, judge.Duty{Kinds: []judge.Kind{judge.Canceled}, Since: in.routed, Turn: in.turn})
+	return err
 }
 
 // noneOf proves that nothing of a kind was published after the latest act.
@@ -351,5 +292,7 @@ func (s *suite) noneOf(ctx context.Context, name string) error {
 		"AGENT_OUTPUT": judge.Output, "ROUTE_TIMEOUT": judge.RouteTimeout, "REQUEST_ADD_AGENT": judge.RequestAdd,
 		"SESSION_CLOSED": judge.Closed}
 	k := kinds[name]
-	return s.none(ctx, s.mark, s.absence(k), "no "+string(k), func(m judge.Message) bool { return m.Kind() == k })
+	return s.none(ctx, s.mark, func() (judge.Message, bool) {
+		return s.find(s.mark, func(m judge.Message) bool { return m.Kind() == k })
+	})
 }

@@ -12,6 +12,7 @@ import (
 	"parley/features/verdict"
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps"
+	"parley/steps/obligation"
 	"parley/steps/sessionruntime/binding"
 	judge "parley/steps/sessionruntime/model"
 	"parley/transport/driver"
@@ -36,7 +37,7 @@ func (s *suite) registerSessions(sc *godog.ScenarioContext) {
 // registerInSession registers the steps about a session that was set up.
 func (s *suite) registerInSession(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^the session is set up anew$`, s.setUpAnew)
-	steps.Step(sc, `^everything is handled$`, s.fence)
+	steps.Step(sc, `^everything is handled$`, s.handled)
 	steps.Step(sc, `^the answer to a fence follows everything that the (\d+) inputs before it cause$`, s.fenceIsLate)
 
 	steps.Step(sc, `^the user (opens|closes) the session( on BROADCAST)?$`, s.asksForSession)
@@ -62,7 +63,7 @@ func (s *suite) setUp(ctx context.Context, name, agents, active string) error {
 		return err
 	}
 	ss := &session{name: name, id: fmt.Sprintf("%s-%s", name, s.Nonce), inputs: map[string]*input{},
-		handovers: map[string]*handover{}, requests: map[string]judge.Message{}, told: map[string]bool{}}
+		handovers: map[string]*handover{}}
 	for _, m := range letters.FindAllStringSubmatch(agents, -1) {
 		ss.agents = append(ss.agents, m[1])
 	}
@@ -94,7 +95,6 @@ func (s *suite) sendSetUp(ctx context.Context, ss *session) error {
 	if err != nil {
 		return err
 	}
-	ss.began = at
 	own := s.Env.Profile.Limits // a process may still be starting
 	_, miss := s.Await(ctx,
 		steps.Wait{Conn: bus, After: at, Within: max(own.Open.Duration, own.Event.Duration),
@@ -105,7 +105,7 @@ func (s *suite) sendSetUp(ctx context.Context, ss *session) error {
 	if miss != nil {
 		return s.Need(verdict.Finding{Clauses: []string{"RT-013"},
 			Expected: `{"parley":"ready"} for a new session`,
-			Observed: s.inPlace(at, miss), At: miss.At, Miss: miss})
+			Observed: miss.Reason + s.inPlace(at), At: miss.At, Miss: miss})
 	}
 	s.RecordReach(steps.Given)
 	return nil
@@ -113,7 +113,7 @@ func (s *suite) sendSetUp(ctx context.Context, ss *session) error {
 
 // setUpAnew resets the session: to the orchestrator nothing has been said yet.
 func (s *suite) setUpAnew(ctx context.Context) error {
-	s.now.inputs, s.now.handovers, s.now.anew = map[string]*input{}, map[string]*handover{}, true
+	s.now.inputs, s.now.handovers = map[string]*input{}, map[string]*handover{}
 	return s.sendSetUp(ctx, s.now)
 }
 
@@ -147,32 +147,15 @@ func (s *suite) asksForSession(ctx context.Context, what, where string) error {
 	return err
 }
 
-func (s *suite) managerAskedForSession(ctx context.Context, what string) (err error) {
-	k := map[string]judge.Kind{"open": judge.RequestOpen, "close": judge.RequestClose}[what]
-	clauses := []string{"RT-020", "RT-036", "RT-151", "RT-153"}
-	if ack := s.stopped(s.now.asked); ack.N > 0 { // the CANCEL already shows that it was accepted
-		clauses = []string{"RT-153"}
-		if s.was(k) { // it came while no agent was speaking
-			clauses = append(clauses, "RT-152")
-		}
-	}
-	s.now.request,
-		err = s.published(ctx, s.now.asked, clauses, "CONTROL "+string(k)+" to SYSTEM", func(m judge.Message) bool {
-		return m.Kind() == k
-	},
-		instead{clauses: []string{"RT-153"}, how: "it is another request, or for another party",
-			match: control(vocab.RequestSessionOpen, vocab.RequestSessionClose)})
-	if err != nil {
-		return err
-	}
-	return s.Judge(verdict.Finding{Clauses: []string{"RT-020", "RT-036", "RT-151", "RT-152", "RT-153"}, OK: true})
+func (s *suite) managerAskedForSession(ctx context.Context, what string) error {
+	_, err := s.settled(ctx, s.requestFor(what))
+	return err
 }
 
-// stopped returns the confirmation of a cancel given after a record; the zero message if there is none.
-func (s *suite) stopped(after int) judge.Message {
-	return s.latest(func(m judge.Message) bool {
-		return m.N > after && (m.Subtype == vocab.CancelAck || m.Subtype == vocab.StreamStopped)
-	})
+// requestFor returns the duty of asking SessionManager to open or close the session.
+func (s *suite) requestFor(what string) judge.Duty {
+	k := map[bool]judge.Kind{true: judge.RequestClose, false: judge.RequestOpen}[strings.Contains(what, "close")]
+	return judge.Duty{Kinds: []judge.Kind{k}, Since: s.now.asked}
 }
 
 var sessionReceipts = map[string]string{"is opened": vocab.SessionOpened, "is closed": vocab.SessionClosed,
@@ -184,14 +167,7 @@ func (s *suite) sessionReceipt(ctx context.Context, what string) error {
 	if sessionReceipts[what] == vocab.SessionFailed {
 		payload["reason"], payload["error"] = "the store cannot be reached", "the store cannot be reached"
 	}
-	k := judge.RequestOpen
-	if strings.HasSuffix(what, "closed") {
-		k = judge.RequestClose
-	}
-	to := s.now.request
-	if to.Kind() != k { // a receipt has the ids of a request of its own kind, or none
-		to, _ = s.find(0, func(m judge.Message) bool { return m.Kind() == k })
-	}
+	to, _ := s.came(s.requestFor(what)) // a receipt has the ids of a request of its own kind, or none
 	at, err := s.deliver(ctx, s.receipt(sessionReceipts[what], to, payload))
 	s.now.receipt = at
 	return err
@@ -203,22 +179,10 @@ func (s *suite) receipt(subtype string, to judge.Message, payload map[string]any
 		payload: payload}
 }
 
-// sessionTold checks that the frontend gets the result, as EVENT or ERROR (RT-155).
-func (s *suite) sessionTold(ctx context.Context, what string) error {
-	told := func(m judge.Message) bool { return judge.TellsOfSession(m, sessionReceipts[what]) }
-	_, err := s.published(ctx, s.now.receipt, []string{"RT-045", "RT-046", "RT-155", "RT-166"},
-		"the result sent to the frontend, as EVENT or ERROR", told,
-		instead{clauses: []string{"RT-046", "RT-155"}, how: "it is not sent to the frontend",
-			match: func(m judge.Message) bool { return m.Subtype == sessionReceipts[what] && m.Target != vocab.ToFrontend }},
-		instead{clauses: []string{"RT-155"}, how: "the result is reported incorrectly", match: func(m judge.Message) bool {
-			return m.Subtype == sessionReceipts[what] || m.Kind() == judge.Opened || m.Kind() == judge.Closed
-		}},
-		instead{since: s.now.asked, clauses: []string{"RT-154"}, how: "it came before the receipt",
-			match: func(m judge.Message) bool { return told(m) && (m.Kind() == judge.Opened || m.Kind() == judge.Closed) }})
-	if err != nil {
-		return err
-	}
-	return s.Judge(verdict.Finding{Clauses: []string{"RT-154"}, OK: true})
+// sessionTold waits until the frontend gets the result, as EVENT or ERROR (RT-155).
+func (s *suite) sessionTold(ctx context.Context, _ string) error {
+	_, err := s.settled(ctx, judge.Duty{Kinds: []judge.Kind{judge.Notice}, Of: s.now.receipt})
+	return err
 }
 
 // punctual is the longest delay accepted for a message triggered by a limit. A target that uses its own limit, likely
@@ -230,104 +194,34 @@ func (s *suite) withLimit(limit time.Duration) time.Duration {
 	return limit + min(s.Env.Event(), punctual)
 }
 
-// acceptedLate fails a turn that was not accepted before its agent had answered. The turn is over, and so is the
-// scenario.
-func (s *suite) acceptedLate(ctx context.Context, in *input, clauses []string, what string,
-	accepts func(judge.Message) bool, other instead) error {
-	within := s.Env.Event()
-	if s.bind.wire.Fence {
-		within = s.Env.Profile.Limits.Quiet.Duration
-	}
-	of := s.now
-	late, miss := s.Await(ctx,
-		steps.Wait{Conn: bus, After: in.said, Within: within, Match: func(r *transcript.Record) bool {
-			m, ok := judge.Read(*r)
-			return ok && !m.Delivered && s.belongs(m, of) && accepts(m)
-		}})
-	if miss == nil {
-		m, _ := judge.Read(late)
-		broken := []string{"RT-074"}
-		if _, behind := s.find(in.said, func(o judge.Message) bool { return o.Kind() == judge.Output && o.N < m.N }); behind {
-			broken = append(broken, "RT-170") // even after the output that it announces
-		}
-		return s.Need(verdict.Finding{Clauses: broken, Expected: what, Observed: "it came only after the acknowledgement: " +
-			seen(m), At: m.N})
-	}
-	if m, there := s.find(in.said, other.match); there {
-		return s.Need(verdict.Finding{Clauses: other.clauses, Expected: what, Observed: other.how + ": " + seen(m), At: m.N})
-	}
-	return s.Need(verdict.Finding{Clauses: clauses, Expected: what, Observed: s.inPlace(in.said, miss), At: miss.At})
-}
-
-// answeredFirst makes the agent of a turn answer and end it if TURN_ACCEPTED does not come at once, and reports whether
-// the agent did.
-func (s *suite) answeredFirst(ctx context.Context, in *input) (bool, error) {
-	accepts := func(m judge.Message) bool { return m.Kind() == judge.Accepted }
-	if _, there := s.find(in.said, accepts); there || in.routed == 0 {
-		return false, nil
-	}
-	if there, err := s.foundByFence(ctx, in.said, accepts); err != nil || there {
-		return false, err
-	}
-	for _, f := range []frame{
-		{event: vocab.Control, subtype: vocab.InputAck, payload: map[string]any{}},
-		{event: vocab.AgentOutput, payload: map[string]any{"text": "piece " + s.token()}, stream: &stream{final: true}},
-	} {
-		f.from, f.trace, f.turn = in.agent, in.trace, in.turn
-		if _, err := s.deliver(ctx, f); err != nil {
-			return false, err
-		}
-	}
-	return true, s.fence(ctx)
-}
-
-// foundByFence reports whether a message is published by the time everything is handled. Since an adapter may answer
-// a fence before its pending tasks have run, it also waits for a quiet window in which nothing is delivered.
-func (s *suite) foundByFence(ctx context.Context, after int, match func(judge.Message) bool) (bool, error) {
-	if err := s.fence(ctx); err != nil {
-		return false, err
-	}
-	if _, there := s.find(after, match); there || !s.bind.wire.Fence {
-		return there, nil
-	}
-	of, fenced := s.now, s.lastFenced()
-	late, miss := s.Await(ctx,
-		steps.Wait{Conn: bus, After: fenced.N, Within: s.Env.Profile.Limits.Quiet.Duration,
-			Match: func(r *transcript.Record) bool {
-				m, ok := judge.Read(*r)
-				return ok && !m.Delivered && s.belongs(m, of) && match(m)
-			}})
-	if miss == nil {
-		s.fenceIsEarly(late, fenced)
-	}
-	return miss == nil, nil
-}
-
-// accepted checks that the frontend is notified at once (RT-074, RT-076).
+// accepted waits until the frontend is notified at once (RT-074, RT-076). If it is not, the agent of the turn answers
+// and ends it, which shows whether the notice is late or never comes.
 func (s *suite) accepted(ctx context.Context, name string) error {
 	in, err := s.input(name)
 	if err != nil {
 		return err
 	}
-	clauses, other := []string{"RT-009", "RT-074", "RT-076", "RT-170"}, []string{"RT-076"}
-	if in.form != nil {
-		clauses, other = append(clauses, "RT-093"), append(other, "RT-093")
+	accepted := judge.Duty{Kinds: []judge.Kind{judge.Accepted}, Of: in.said}
+	if _, there := s.came(accepted); !there && in.routed > 0 {
+		if err := s.fence(ctx); err != nil {
+			return err
+		}
+		s.awaitOverdue(ctx)
 	}
-	instead := instead{clauses: other, how: "it is for another turn or another party",
-		match: func(m judge.Message) bool { return m.Subtype == vocab.TurnAccepted }}
-	accepts := func(m judge.Message) bool {
-		return m.Kind() == judge.Accepted && (in.turn == "" || m.Turn == in.turn || m.Turn == "")
+	if state, _ := s.fate(accepted); state == obligation.Missing {
+		for _, f := range []frame{
+			{event: vocab.Control, subtype: vocab.InputAck, payload: map[string]any{}},
+			{event: vocab.AgentOutput, payload: map[string]any{"text": "piece " + s.token()}, stream: &stream{final: true}},
+		} {
+			f.from, f.trace, f.turn = in.agent, in.trace, in.turn
+			if _, err := s.deliver(ctx, f); err != nil {
+				return err
+			}
+		}
+		if err := s.fence(ctx); err != nil {
+			return err
+		}
 	}
-	const what = "TURN_ACCEPTED to the frontend before any acknowledgement"
-	if probed, err := s.answeredFirst(ctx, in); err != nil {
-		return err
-	} else if probed {
-		return s.acceptedLate(ctx, in, clauses, what, accepts, instead)
-	}
-	m, err := s.published(ctx, in.said, clauses, what, accepts, instead)
-	if err != nil {
-		return err
-	}
-	return s.Judge(verdict.Finding{Clauses: []string{"RT-170"}, OK: !s.Env.Strict || m.Event == vocab.Event,
-		Expected: "TURN_ACCEPTED as an EVENT", Observed: m.Name(), At: m.N})
+	_, err = s.settled(ctx, accepted)
+	return err
 }

@@ -12,7 +12,6 @@ import (
 
 	"parley/features"
 	"parley/features/verdict"
-	"parley/internal/cut"
 	"parley/internal/deadline"
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps"
@@ -28,7 +27,6 @@ import (
 	"parley/target"
 	"parley/transport/driver"
 	"parley/transport/transcript"
-	wjson "parley/transport/wire/json"
 )
 
 // suite is the session-runtime side of one scenario's world.
@@ -45,7 +43,7 @@ type suite struct {
 	mark     int               // the latest act
 	unfenced bool              // the latest fence was not answered
 	pending  fenced            // the latest fence that was sent
-	settled  int               // number of the last record by which all messages due by a fence had come or been awaited
+	passed   int               // number of the last record by which all messages due by a fence had come or been awaited
 	lost     int               // number of messages that were due by a fence and did not come in time
 	cried    string            // stderr as of the latest act
 	stray    *piece            // output of another session's turn
@@ -54,6 +52,11 @@ type suite struct {
 	late     []*piece          // output of their turns after it
 	// proved absences; they count only if the scenario ran to its end
 	absences []verdict.Finding
+
+	bus  *judge.Bus // the model, which judges what the records show
+	seen int        // the last record that it has taken
+	// the model has found something broken
+	deviated bool
 }
 
 // inputs are inputs by the names that a scenario gives them.
@@ -64,17 +67,12 @@ type session struct {
 	name, id  string
 	inputs    map[string]*input
 	handovers map[string]*handover
-	requests  map[string]judge.Message // to SessionManager, by the letter of the agent concerned
 	agents    []string
 	first     string // the agent active at set-up; "" is none
 	active    string // the agent active now
-	began     int    // number of the record that set it up
-	anew      bool   // it was set up again
 
-	asked   int           // number of the frontend's last request about agents or the session
-	request judge.Message // about the session
+	asked   int // number of the frontend's last request about agents or the session
 	receipt int
-	told    map[string]bool // results of moves that the frontend was told of, for any agent
 	errorAt int
 }
 
@@ -131,6 +129,10 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 			if _, early := w.Env.Learnt.Load(earlyFence); early {
 				s.bind.wire.Fence = false
 			}
+			s.bus = judge.NewBus(obligation.Ours)
+			if w.Env.Strict {
+				s.bus.Strict()
+			}
 			s.limits = judge.Limits{InputAck: unhurried, CancelAck: unhurried}
 			if own := binding.Of(w.Env.Profile).Limits; own.Fixed {
 				s.limits = judge.Limits{InputAck: own.InputAck.Duration, CancelAck: own.CancelAck.Duration}
@@ -175,7 +177,7 @@ func (s *suite) end(ctx context.Context) {
 			defer func() { _ = s.conn.Close(driver.Graceful) }() // a healthy process may be reused
 		}
 	}
-	_ = s.judged()
+	_ = s.report("", s.T.Len(), nil)
 	if s.Whole() {
 		_ = s.Judge(s.absences...)
 	}
@@ -218,23 +220,6 @@ func (s *suite) observe() {
 		map[bool]string{true: "a new agent is made active, or switched to", false: "a new agent is not made active"}[active])
 }
 
-// judged compares the transcript with the model.
-func (s *suite) judged() error {
-	var checks []verdict.Finding
-	for _, f := range judge.Judge(s.T.All()) {
-		if f.Follows { // the monitor reports it under the finding that it follows from
-			continue
-		}
-		if f.OK && f.Expected == obligation.Absence {
-			s.absences = append(s.absences, verdict.Finding{Clauses: f.Clauses, OK: true})
-			continue
-		}
-		checks = append(checks,
-			verdict.Finding{Clauses: f.Clauses, OK: f.OK, Expected: f.Expected, Observed: f.Observed, At: f.At})
-	}
-	return s.Judge(checks...)
-}
-
 func member(r *transcript.Record, name string) any {
 	data, _ := r.Event.Data.(map[string]any)
 	return data[name]
@@ -252,126 +237,10 @@ func (s *suite) agent(letter string) string {
 	return "agent-" + letter + "-" + s.Nonce
 }
 
-// instead is a message that may come instead of an awaited one. It shows more precisely what is wrong, and breaks
-// other clauses.
-type instead struct {
-	since   int // searched after this record; 0: after the same one as the awaited message
-	clauses []string
-	how     string // what is wrong about it
-	match   func(judge.Message) bool
-}
-
-// published waits for a message of the current session up to a fence, after which it cannot come. If it is missing,
-// the first of others that is present determines which clauses are broken.
-func (s *suite) published(ctx context.Context, after int, clauses []string, what string, match func(judge.Message) bool,
-	others ...instead) (judge.Message, error) {
-	id := ""
-	if _, there := s.find(after, match); !there && s.bind.wire.Fence && s.endedAt() == 0 {
-		if err := s.handBack(ctx); err != nil {
-			return judge.Message{}, err
-		}
-		var err error
-		if id, _, err = s.askFence(ctx); err != nil {
-			return judge.Message{}, err
-		}
-	}
-	return s.awaited(ctx, after, 0, id, clauses, what, match, others...)
-}
-
-// publishedWithin waits for a message that comes by itself when a limit expires; a fence does not help there.
-func (s *suite) publishedWithin(ctx context.Context, after int, within time.Duration, clauses []string, what string,
-	match func(judge.Message) bool, others ...instead) (judge.Message, error) {
-	return s.awaited(ctx, after, within, "", clauses, what, match, others...)
-}
-
-func (s *suite) awaited(ctx context.Context, after int, within time.Duration, fence string, clauses []string,
-	what string, match func(judge.Message) bool, others ...instead) (judge.Message, error) {
-	of, fenced := s.now, transcript.Record{}
-	fits := func(r *transcript.Record) bool {
-		m, ok := judge.Read(*r)
-		return ok && !m.Delivered && s.belongs(m, of) && match(m)
-	}
-	rec, miss := s.Await(ctx,
-		steps.Wait{Conn: bus, After: after, Within: within, Match: fits, Hopeless: func(r *transcript.Record) string {
-			if fence != "" && isFenced(r, fence) {
-				fenced = *r
-				return fmt.Sprintf("no such message up to the fence (record %d)", r.N)
-			}
-			return ""
-		}})
-	if miss != nil && fenced.N > 0 { // an adapter may answer a fence before its pending tasks have run
-		if late, none := s.Await(ctx,
-			steps.Wait{Conn: bus, After: fenced.N, Within: s.Env.Profile.Limits.Quiet.Duration, Match: fits}); none == nil {
-			rec, miss = late, nil
-			s.fenceIsEarly(late, fenced)
-		}
-	}
-	if miss == nil {
-		m, _ := judge.Read(rec)
-		return m, s.Judge(verdict.Finding{Clauses: clauses, OK: true})
-	}
-	for _, other := range others {
-		since := other.since
-		if since == 0 {
-			since = after
-		}
-		if m, there := s.find(since, other.match); there {
-			return judge.Message{},
-				s.Need(verdict.Finding{Clauses: other.clauses, Expected: what, Observed: other.how + ": " + seen(m), At: m.N})
-		}
-	}
-	return judge.Message{},
-		s.Need(verdict.Finding{Clauses: clauses, Expected: what, Observed: s.inPlace(after, miss), At: miss.At, Miss: miss})
-}
-
 // belongs reports whether a message belongs to a session. If there is only one session, a message without a
 // session_id does.
 func (s *suite) belongs(m judge.Message, of *session) bool {
 	return of != nil && (m.Session == of.id || m.Session == "" && len(s.sessions) == 1)
-}
-
-// seen renders a message as an observation.
-func seen(m judge.Message) string {
-	return fmt.Sprintf("%s: payload %s, metadata %s   +%.1f ms, record %d", m.Name(), brief(m.Payload), brief(m.Metadata),
-		float64(m.At.Microseconds())/1000, m.N)
-}
-
-func brief(v any) string {
-	return cut.Head(wjson.Compact(v), 160)
-}
-
-// inPlace describes what was published instead of the awaited message. Messages of other sessions, such as those of
-// earlier scenarios in a process that is reused, are only counted.
-func (s *suite) inPlace(after int, miss *verdict.Miss) string {
-	var seen []string
-	others := 0
-	for _, r := range s.Between(bus, after, 0) {
-		switch m, ok := judge.Read(r); {
-		case !ok:
-		case m.Session != "" && s.now != nil && m.Session != s.now.id:
-			others++
-		default:
-			seen = append(seen, fmt.Sprintf("%s (record %d)", m.Name(), r.N))
-		}
-	}
-	cry := ""
-	if !strings.Contains(miss.Reason, "stderr") && s.endedAt() == 0 {
-		cry = s.QuoteStderr(strings.TrimPrefix(s.stderr(), s.cried))
-		if cry == "" && len(seen) == 0 {
-			cry = s.QuoteStderr(s.stderr())
-		}
-	}
-	if len(seen)+others == 0 {
-		return miss.Reason + "; nothing was published" + cry
-	}
-	const most = 6
-	if len(seen) > most {
-		seen = append(seen[:most], fmt.Sprintf("and %d more", len(seen)-most))
-	}
-	if others > 0 {
-		seen = append(seen, fmt.Sprintf("%d of other sessions", others))
-	}
-	return miss.Reason + "; published: " + strings.Join(seen, ", ") + cry
 }
 
 // Doctor implements doctor.Examinable.

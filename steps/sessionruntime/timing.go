@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"parley/internal/deadline"
-	vocab "parley/protocol/sessionruntime"
 	"parley/steps"
 	"parley/steps/sessionruntime/binding"
 	judge "parley/steps/sessionruntime/model"
@@ -35,7 +34,11 @@ func (s *suite) timeIsOver(ctx context.Context, what string) error {
 			return err
 		}
 	}
-	return s.fence(ctx)
+	if err := s.fence(ctx); err != nil {
+		return err
+	}
+	s.T.Remark("", "%s", judge.Past(what, from))
+	return nil
 }
 
 // isLeftAlone sends an input that is not acknowledged, and expects its time-out.
@@ -58,11 +61,7 @@ func (s *suite) unansweredTimeOut(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		touched := s.hasDelivered(in.said, func(m judge.Message) bool {
-			return m.Turn == in.turn || m.Event == vocab.Error || m.From == judge.Manager ||
-				m.From == judge.Frontend && m.Event == vocab.Control && m.Subtype != vocab.SwitchAgent
-		})
-		if in.routed == 0 || touched {
+		if in.routed == 0 || !s.model().Owes(s.now.id, in.timeOut()) {
 			continue
 		}
 		if err := s.timesOut(ctx, name); err != nil {
@@ -173,10 +172,8 @@ func (s *suite) beganInTime(ctx context.Context, letter, name string) error {
 		return s.sends(ctx, letter, "a chunk", name, "")
 	}, func() bool {
 		in := s.now.inputs[name]
-		forwarded, there := s.find(in.last.at, isOutput(in.last))
-		late, timedOut := s.find(in.said, func(m judge.Message) bool {
-			return m.Kind() == judge.RouteTimeout && (m.Turn == in.turn || m.Turn == "")
-		})
+		forwarded, there := s.came(in.last.output())
+		late, timedOut := s.came(in.timeOut())
 		return there && (!timedOut || forwarded.N < late.N)
 	})
 }

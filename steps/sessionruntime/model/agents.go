@@ -26,7 +26,7 @@ func (m *Model) remove(d Message) {
 	mv.again = m.pending(mv)
 	known := m.presence[mv.agent] == present && !mv.again
 	m.moves = append(m.moves, mv)
-	clauses := []string{"RT-008", "RT-018", "RT-020", "RT-034", "RT-110"}
+	clauses := []string{"RT-008", "RT-018", "RT-020", "RT-034", "RT-108", "RT-110"}
 	stopped := []string{"RT-018", "RT-110"} // the CANCEL already shows that it was accepted
 	if m.was(RequestRemove) {
 		stopped = append(stopped, "RT-060", "RT-106")
@@ -62,7 +62,7 @@ func (m *Model) remove(d Message) {
 		goOn(d, clauses, false)
 		return
 	}
-	m.Hold(d, "RT-060", "RT-106", "RT-109")
+	m.Hold(d, "RT-060", "RT-100", "RT-106", "RT-109", "RT-160")
 	m.after(speaking, func(cause Message, open bool) { goOn(cause, stopped, open) })
 }
 
@@ -116,13 +116,11 @@ func (m *Model) afterOne(turns []*turn, do func(cause Message, open bool)) {
 
 // request owes the REQUEST_REMOVE_AGENT to SessionManager (RT-110), and what follows from it.
 func (m *Model) request(mv *move, cause Message, clauses []string, optional bool) *owed {
-	return m.Owe(&owed{What: "CONTROL REQUEST_REMOVE_AGENT for " + mv.agent + " to SYSTEM", Cause: cause,
-		Like: kind(RequestRemove), About: about{agent: mv.agent}, Clauses: clauses,
-		Shown:    []string{"RT-008", "RT-020", "RT-034", "RT-113"},
+	return m.owe(RequestRemove, &owed{What: "CONTROL REQUEST_REMOVE_AGENT for " + mv.agent + " to SYSTEM", Cause: cause,
+		About: about{agent: mv.agent}, Clauses: clauses,
+		Shown:    []string{"RT-008", "RT-020", "RT-034", "RT-060", "RT-100", "RT-106", "RT-109", "RT-113", "RT-172"},
 		Optional: optional,
-		Amiss: m.elsewhere(cause, []string{"RT-113"}, func(p Message) bool {
-			return p.is(vocab.Control, vocab.RequestRemoveAgent, "") && p.Target != vocab.ToSystem
-		}),
+		Amiss:    func() ([]string, string) { return m.requestAmiss(cause, mv.agent, vocab.RequestRemoveAgent) },
 		Match: kindOf(RequestRemove, func(p Message) bool {
 			return mv.request.N == 0 && (p.AgentID == mv.agent || p.AgentID == "" && len(m.moves) == 1)
 		}),
@@ -131,7 +129,7 @@ func (m *Model) request(mv *move, cause Message, clauses []string, optional bool
 
 func (m *Model) requested(mv *move, p Message) {
 	mv.request = p
-	m.Hold(p, "RT-115", "RT-116", "RT-171")
+	m.Hold(p, "RT-115", "RT-116", "RT-159", "RT-160", "RT-171")
 	m.correlates(p)
 	m.Member(p.AgentID == mv.agent, p, []string{"RT-110"}, "payload.agent_id "+mv.agent, "%s", clip(p.Payload))
 	object, _ := p.Payload.(map[string]any)
@@ -177,7 +175,7 @@ func (m *Model) fallBack(mv *move, cause Message) {
 	rest := slices.DeleteFunc(m.agents(maybe), func(a string) bool { return a == mv.agent })
 	_, sure := m.sole()
 	if sure && slices.ContainsFunc(rest, func(a string) bool { return m.presence[a] == present }) {
-		mv.fallback = m.announce(cause, mv.agent, rest, []string{"RT-006", "RT-112", "RT-065"}, true)
+		mv.fallback = m.announce(cause, mv.agent, rest, []string{"RT-006", "RT-063", "RT-065", "RT-112"}, true)
 		mv.fallback.Passing = false // it may come with the request or with the receipt
 	} else {
 		m.announce(cause, "", nil, nil, true).Passing = false // to nobody or to any agent: left open (RT-G08)
@@ -190,27 +188,19 @@ func (m *Model) invite(d Message) {
 	mv := &move{add: true, agent: d.AgentID, asked: d, invited: true}
 	mv.again = m.pending(mv) || m.presence[mv.agent] != absent
 	m.moves = append(m.moves, mv)
-	m.Owe(&owed{What: "CONTROL REQUEST_ADD_AGENT for " + mv.agent + " to SYSTEM", Cause: d, Optional: mv.again,
-		Like: kind(RequestAdd), About: about{agent: mv.agent},
-		Clauses: []string{"RT-017", "RT-020", "RT-033", "RT-119", "RT-120", "RT-121"}, Amiss: func() ([]string, string) {
-			return m.addAmiss(d)
-		},
-		Match: kindOf(RequestAdd, func(p Message) bool { return Mentions(p, mv.agent) }), Met: func(p Message) {
+	m.owe(RequestAdd, &owed{What: "CONTROL REQUEST_ADD_AGENT for " + mv.agent + " to SYSTEM", Cause: d,
+		Optional: mv.again, About: about{agent: mv.agent}, Shown: []string{"RT-025", "RT-172"},
+		Clauses: []string{"RT-017", "RT-020", "RT-033", "RT-119", "RT-120", "RT-121"},
+		Amiss:   func() ([]string, string) { return m.requestAmiss(d, mv.agent, vocab.RequestAddAgent) },
+		Match:   kindOf(RequestAdd, func(p Message) bool { return Mentions(p, mv.agent) }), Met: func(p Message) {
 			mv.request = p
-			m.Hold(p, "RT-122", "RT-126", "RT-127")
+			m.Hold(p, "RT-025", "RT-119", "RT-122", "RT-126", "RT-127", "RT-159", "RT-160")
 		}})
 }
 
-// addAmiss finds a REQUEST_ADD_AGENT that names another agent or goes to another target.
-func (m *Model) addAmiss(cause Message) ([]string, string) {
-	p, ok := m.InPlace(cause.N, func(p Message) bool { return p.is(vocab.Control, vocab.RequestAddAgent, "") })
-	switch {
-	case !ok:
-		return nil, ""
-	case p.Target == vocab.ToSystem:
-		return []string{"RT-120"}, fmt.Sprintf("%s (record %d): %s", p.Name(), p.N, clip(p.Payload))
-	}
-	return []string{"RT-121"}, fmt.Sprintf("%s (record %d)", p.Name(), p.N)
+// invited reports whether an agent was invited.
+func (m *Model) invited(agent string) bool {
+	return slices.ContainsFunc(m.moves, func(mv *move) bool { return mv.invited && mv.agent == agent })
 }
 
 // moved handles SessionManager's receipt for a move.
@@ -245,11 +235,17 @@ func (m *Model) moved(d Message) {
 	case add:
 		m.presence[mv.agent] = absent
 		m.Hold(d, "RT-127")
-		m.Owe(&owed{What: "the failure sent to the frontend", Cause: d, About: about{agent: mv.agent, name: d.Subtype},
-			Clauses: []string{"RT-043", "RT-046", "RT-163"}, Shown: []string{"RT-126"},
-			Amiss: m.elsewhere(d, []string{"RT-046"}, func(p Message) bool {
-				return p.Target != vocab.ToFrontend && (p.Event == vocab.Error || p.Subtype == d.Subtype)
-			}), Match: TellsOfFailure})
+		m.owe(Failure, &owed{What: "the failure sent to the frontend", Cause: d,
+			About:   about{agent: mv.agent, name: d.Subtype},
+			Clauses: []string{"RT-043", "RT-046", "RT-163"}, Shown: []string{"RT-126", "RT-127"},
+			Amiss: func() ([]string, string) {
+				if p, ok := m.InPlace(d.N, kind(Added)); ok {
+					return []string{"RT-126", "RT-127"}, fmt.Sprintf("%s (record %d)", p.Name(), p.N)
+				}
+				return m.elsewhere(d, []string{"RT-046"}, func(p Message) bool {
+					return p.Target != vocab.ToFrontend && (p.Event == vocab.Error || p.Subtype == d.Subtype)
+				})()
+			}, Match: TellsOfFailure})
 	case done:
 		m.presence[mv.agent] = absent
 		m.removed(mv, d)
@@ -263,7 +259,7 @@ func (m *Model) strayReceipt(d Message, add, done bool) {
 	named := func(p Message) bool { return p.AgentID == d.AgentID || p.AgentID == "" }
 	if !done {
 		if !add {
-			m.Allow(d, "sent to the frontend", kindOf(RemoveFailed, named))
+			m.may(RemoveFailed, d, named)
 		}
 		return
 	}
@@ -271,11 +267,11 @@ func (m *Model) strayReceipt(d Message, add, done bool) {
 		m.presence[d.AgentID] = maybe
 	}
 	if !add {
-		m.Allow(d, "sent to the frontend", kindOf(Removed, named))
+		m.may(Removed, d, named)
 		m.mayFallBack(d.AgentID, d)
 		return
 	}
-	m.Allow(d, "sent to the frontend", kindOf(Added, named))
+	m.may(Added, d, named)
 	m.announce(d, "", []string{d.AgentID}, nil, true) // RT-123
 	m.activate(append(listOf(m.active), d.AgentID)...)
 	for _, c := range m.moves {
@@ -286,9 +282,10 @@ func (m *Model) strayReceipt(d Message, add, done bool) {
 }
 
 func (m *Model) notRemoved(mv *move, d Message) {
-	m.Owe(&owed{What: "ERROR REMOVE_AGENT_FAILED to the frontend", Cause: d, Like: kind(RemoveFailed),
+	m.Hold(d, "RT-115", "RT-116")
+	m.owe(RemoveFailed, &owed{What: "ERROR REMOVE_AGENT_FAILED to the frontend", Cause: d,
 		About:   about{agent: mv.agent},
-		Clauses: []string{"RT-044", "RT-046", "RT-117", "RT-164"},
+		Clauses: m.beside(RemoveFailed, "RT-044", "RT-046", "RT-117", "RT-164"), Shown: []string{"RT-115"},
 		Amiss: func() ([]string, string) {
 			if p, ok := m.InPlace(d.N, func(p Message) bool { return p.Kind() == Removed && ofMove(mv)(p) }); ok {
 				return []string{"RT-115", "RT-116", "RT-117"}, fmt.Sprintf("%s (record %d)", p.Name(), p.N)
@@ -304,57 +301,16 @@ func (m *Model) notRemoved(mv *move, d Message) {
 			}
 			return nil, ""
 		},
-		Match: kindOf(RemoveFailed, ofMove(mv))})
+		Match: kindOf(RemoveFailed, ofMove(mv)), Met: m.tells(RemoveFailed)})
 	m.activate(append(listOf(m.active), m.agents(maybe)...)...)
-}
-
-// TellsOfFailure reports whether a message may tell the frontend that an invitation failed. The source does not say
-// how (RT-043), so only messages that report something else are excluded.
-func TellsOfFailure(p Message) bool {
-	switch p.Kind() {
-	case Added, Output, Accepted, RouteTimeout, Canceled, Prompt, Opened, Closed, Switch:
-		return false
-	case Notice:
-		return p.Subtype != vocab.AgentStarted && p.Subtype != vocab.NobodySpeaks && p.Subtype != vocab.CancelSent &&
-			p.Subtype != vocab.ActiveChanged
-	}
-	return p.Target == vocab.ToFrontend
-}
-
-// toldAmiss finds an EVENT AGENT_ADDED or AGENT_REMOVED with another target, in another form, or about another agent.
-// agents are the clauses that the last of these breaks.
-func (m *Model) toldAmiss(d Message, name string, always, agents []string) func() ([]string, string) {
-	return func() ([]string, string) {
-		p, ok := m.InPlace(d.N, func(p Message) bool {
-			return p.Subtype == name || p.is("", d.Subtype, vocab.ToFrontend)
-		})
-		if !ok {
-			return nil, ""
-		}
-		clauses := agents
-		if p.Kind() != Added && p.Kind() != Removed { // wrong target or wrong form
-			clauses = append(slices.Clone(always), "RT-010")
-			if p.Target != vocab.ToFrontend {
-				clauses = append(clauses, "RT-046")
-			}
-		}
-		return clauses, fmt.Sprintf("%s (record %d): %s", p.Name(), p.N, clip(p.Payload))
-	}
-}
-
-// ofMove matches messages about a move's agent, or of its transaction if they name no agent.
-func ofMove(mv *move) func(Message) bool {
-	return func(p Message) bool {
-		return p.AgentID == mv.agent || p.AgentID == "" && (p.Tx == "" || p.Tx == mv.request.Tx)
-	}
 }
 
 func (m *Model) added(mv *move, d Message) {
 	m.presence[mv.agent] = present
 	clauses := []string{"RT-017", "RT-043", "RT-046", "RT-124", "RT-127", "RT-163"}
-	m.Owe(&owed{What: "EVENT AGENT_ADDED to the frontend", Cause: d, Like: kind(Added),
-		About: about{agent: mv.agent}, Clauses: clauses,
-		Shown: []string{"RT-010"}, Optional: !mv.invited,
+	m.owe(Added, &owed{What: "EVENT AGENT_ADDED to the frontend", Cause: d,
+		About: about{agent: mv.agent}, Clauses: m.beside(Added, clauses...),
+		Shown: []string{"RT-010", "RT-111", "RT-126"}, Optional: !mv.invited, Met: m.tells(Added),
 		Amiss: m.toldAmiss(d, vocab.AgentAdded, []string{"RT-127"}, []string{"RT-124", "RT-127"}),
 		Match: kindOf(Added, ofMove(mv))})
 	m.announce(d, "", []string{mv.agent}, nil, true) // RT-123
@@ -381,68 +337,13 @@ func (m *Model) release(mv *move, d Message) {
 }
 
 func (m *Model) removed(mv *move, d Message) {
-	m.Owe(&owed{What: "EVENT AGENT_REMOVED to the frontend", Cause: d, Like: kind(Removed), About: about{agent: mv.agent},
-		Clauses: []string{"RT-018", "RT-044", "RT-046", "RT-116", "RT-164"},
-		Shown:   []string{"RT-010", "RT-115"},
-		Amiss:   m.toldAmiss(d, vocab.AgentRemoved, []string{"RT-116"}, []string{"RT-116"}),
-		Match:   kindOf(Removed, ofMove(mv))})
+	m.left[mv.agent] = true
+	m.owe(Removed, &owed{What: "EVENT AGENT_REMOVED to the frontend", Cause: d, About: about{agent: mv.agent},
+		Clauses: m.beside(Removed, "RT-018", "RT-044", "RT-046", "RT-116", "RT-164"), Met: m.tells(Removed),
+		Shown: []string{"RT-010", "RT-111", "RT-115", "RT-171"},
+		Amiss: m.toldAmiss(d, vocab.AgentRemoved, []string{"RT-116"}, []string{"RT-116"}),
+		Match: kindOf(Removed, ofMove(mv))})
 	if mv.fallback != nil && !mv.fallback.Done && m.active[mv.agent] { // due by now
 		mv.fallback.Optional, mv.fallback.Cause = false, d
-	}
-}
-
-func (m *Model) strayRequest(p Message) {
-	if p.Kind() == RequestAdd {
-		m.Fail(p, []string{"RT-121"}, "one REQUEST_ADD_AGENT for each invitation", "%s without one, or a second time: %s",
-			p.Name(), clip(p.Payload))
-		return
-	}
-	for _, mv := range m.moves {
-		if !mv.add && mv.agent == p.AgentID && mv.request.N == 0 {
-			mv.request = p // it still counts as the request
-			m.Fail(p, []string{"RT-060", "RT-106", "RT-109"},
-				"REQUEST_REMOVE_AGENT once agent "+mv.agent+", which is speaking, has acknowledged the CANCEL",
-				"it is requested before that")
-			return
-		}
-	}
-	m.Fail(p, []string{"RT-110"}, "one REQUEST_REMOVE_AGENT for each removal", "%s without one, or a second time: %s",
-		p.Name(), clip(p.Payload))
-}
-
-func (m *Model) strayMove(p Message) {
-	waits, answered := false, false
-	for _, mv := range m.moves {
-		if mv.add == (p.Kind() == Added) && (mv.agent == p.AgentID || p.AgentID == "") {
-			waits, answered = waits || !mv.answered, answered || mv.answered
-		}
-	}
-	switch p.Kind() {
-	case Added:
-		clauses := []string{"RT-127"}
-		if waits {
-			clauses = []string{"RT-122", "RT-126", "RT-127"}
-		} else if answered && m.presence[p.AgentID] == absent { // adding it failed
-			clauses = []string{"RT-126", "RT-127"}
-		}
-		m.Fail(p, clauses, "AGENT_ADDED once, after ADD_AGENT_DONE from SessionManager",
-			"%s without that, or a second time: %s", p.Name(), clip(p.Payload))
-	case Removed:
-		clauses := []string{"RT-116"}
-		if waits {
-			clauses = []string{"RT-115", "RT-116", "RT-171"}
-		} else if answered && m.presence[p.AgentID] != absent { // removing it failed
-			clauses = []string{"RT-115", "RT-116"}
-		}
-		m.Fail(p, clauses, "AGENT_REMOVED once, after REMOVE_AGENT_DONE from SessionManager",
-			"%s without that, or a second time: %s", p.Name(), clip(p.Payload))
-	case RemoveFailed:
-		for _, mv := range m.moves { // a removal that waits for an acknowledgement may be given up
-			if !mv.add && mv.request.N == 0 && (p.AgentID == mv.agent || p.AgentID == "") {
-				return
-			}
-		}
-		m.Fail(p, []string{"RT-117"}, "REMOVE_AGENT_FAILED once SessionManager has reported it",
-			"%s without that, or a second time: %s", p.Name(), clip(p.Payload))
 	}
 }

@@ -67,12 +67,15 @@ func (m *Model) stop(d Message, clauses []string, open bool, of func(*turn) bool
 			continue
 		}
 		o := &owed{What: "CONTROL CANCEL to agent " + t.agent + ", which is speaking", Cause: d, Clauses: clauses,
-			Shown: []string{"RT-050", "RT-098"}, Optional: open || !speaks || t.status == unclear,
-			About: about{turn: t}, Like: kind(CancelSent),
+			Shown: []string{"RT-004", "RT-050", "RT-098", "RT-142"}, Optional: open || !speaks || t.status == unclear,
+			About: about{turn: t},
 			Match: kindOf(CancelSent, func(p Message) bool { return m.means(p, t) }),
 			Met:   func(p Message) { m.stopSent(t, p) }}
-		if len(clauses) > 0 && !m.active[t.agent] && m.was(CancelSent) { // another agent has become active meanwhile
-			o.Clauses = append(slices.Clone(clauses), "RT-050")
+		if len(clauses) > 0 && m.was(CancelSent) { // an earlier speaker got a CANCEL
+			o.Clauses = append(slices.Clone(clauses), "RT-142")
+			if !m.active[t.agent] { // another agent has become active meanwhile
+				o.Clauses = append(o.Clauses, "RT-050")
+			}
 		}
 		if byUser {
 			o.Shown = append(o.Shown, "RT-095")
@@ -81,7 +84,7 @@ func (m *Model) stop(d Message, clauses []string, open bool, of func(*turn) bool
 		if byUser && (speaks || t.status == unclear) || of == nil && t.shared && speaks {
 			o.Choice = either
 		}
-		m.Owe(o)
+		m.owe(CancelSent, o)
 		t.asked, t.due = true, t.due || !o.Optional && !t.shared
 		stopping = append(stopping, t)
 	}
@@ -102,6 +105,8 @@ func (m *Model) otherCancel(d Message, byUser bool) (clauses []string, what stri
 			return []string{"RT-050", "RT-098", "RT-099"}, fmt.Sprintf("%s for turn %q (record %d)", p.Name(), p.Turn, p.N)
 		case p.Subtype == vocab.Cancel && p.Kind() != CancelSent && p.Target != vocab.ToFrontend:
 			return []string{"RT-004", "RT-099"}, fmt.Sprintf("%s (record %d)", p.Name(), p.N)
+		case p.Subtype == vocab.Interrupt:
+			return []string{"RT-031", "RT-095", "RT-099"}, fmt.Sprintf("%s (record %d)", p.Name(), p.N)
 		}
 	}
 	return nil, ""
@@ -179,7 +184,7 @@ func (m *Model) stopSent(t *turn, p Message) {
 	}
 	t.speaking = false
 	m.passOn(t)
-	m.Hold(p, "RT-105", "RT-100")
+	m.Hold(p, "RT-100", "RT-102", "RT-105", "RT-160")
 }
 
 func quote(s string) string { return `"` + s + `"` }
@@ -187,8 +192,14 @@ func quote(s string) string { return `"` + s + `"` }
 // cancelAck handles CANCEL_ACK, or STREAM_STOPPED instead (RT-102).
 func (m *Model) cancelAck(d Message) {
 	t := m.turns[d.Turn]
+	if t == nil || t.agent != d.From || t.stopped {
+		m.Hold(d, "RT-102", "RT-105")
+	}
 	if t == nil || t.agent != d.From {
 		return
+	}
+	if t.timeout != nil && t.status == routing && m.was(RouteTimeout) { // it is no INPUT_ACK
+		t.timeout.Clauses = append(t.timeout.Clauses, "RT-059")
 	}
 	if t.stopping.N == 0 && !t.due { // no CANCEL was due: what follows is left open
 		if t.live() || t.status == unclear {
@@ -205,16 +216,16 @@ func (m *Model) cancelAck(d Message) {
 		return
 	}
 	late := m.hasty() // it may be late by the orchestrator's clock
-	clauses := []string{"RT-016", "RT-102", "RT-105"}
+	clauses := append([]string{"RT-016", "RT-102", "RT-105"}, m.broadcast(d)...)
 	if d.Event == vocab.Control {
 		clauses = append(clauses, "RT-005", "RT-038")
 	}
-	m.Owe(&owed{What: "EVENT CANCELED to the frontend", Cause: d, About: about{turn: t},
-		Like: kind(Canceled), Clauses: clauses,
+	m.owe(Canceled, &owed{What: "EVENT CANCELED to the frontend", Cause: d, About: about{turn: t},
+		Clauses: clauses, Shown: []string{"RT-095", "RT-103"},
 		Amiss:    m.elsewhere(d, []string{"RT-105"}, func(p Message) bool { return p.is("", vocab.Canceled, "") }),
 		Optional: late || t.mayStop || t.status == unclear || t.status == completed || t.status == failed,
 		Match:    kindOf(Canceled, m.ofTurn(t))})
-	t.stopped, t.status = true, cancelled
+	t.stopped, t.status, t.confirmed = true, cancelled, d.N
 	m.ends(t)
 	for _, goOn := range t.resume {
 		goOn(d, late)
@@ -239,7 +250,8 @@ func (m *Model) ofTurn(t *turn) func(Message) bool {
 func (m *Model) strayCancel(p Message) {
 	t := m.meant(p)
 	switch {
-	case t != nil && t.stopping.N > 0 && p.TargetID == t.agent: // a repeated CANCEL is only observed
+	case t != nil && t.stopping.N > 0 && p.TargetID == t.agent && (!t.stopped || m.canceled.N < t.confirmed):
+		// a repeated CANCEL is only observed
 	case t != nil && t.status == failed: // an agent that has not acknowledged may be told
 	case t != nil && p.TargetID != t.agent:
 		m.Fail(p, []string{"RT-099", "RT-015"}, "a CANCEL for the agent of the turn: "+t.agent, "%s for turn %q", p.Name(),
@@ -273,6 +285,9 @@ func (m *Model) silent(t *turn) []string {
 	}
 	if ended(cancelled) {
 		clauses = append(clauses, "RT-103")
+	}
+	if ended(failed) {
+		clauses = append(clauses, "RT-079")
 	}
 	return clauses
 }

@@ -38,7 +38,7 @@ type row struct {
 	broken string // exactly these
 }
 
-// courses are correct transcripts: nothing is broken, and what they show is kept.
+// courses are correct transcripts: no MUST is broken, and what they show is kept.
 var courses = []row{
 	{reason: "A: an input on its way", in: routed + "fence\n", kept: "001 015 069 075 068 072 053 076 009 074 055"},
 	{reason: "a message after the fence, and nothing was delivered meanwhile", in: abc +
@@ -60,7 +60,7 @@ var courses = []row{
 		in:   "set main a,b,c -\n> user USER_INPUT #1\n< USER_INPUT @b t1 #1\n< TURN_ACCEPTED t1 of=b\nfence\n",
 		kept: "070 075 076"},
 	{reason: "A: no agent is active, and SessionManager is asked",
-		in: "set main a,b,c -\n> user USER_INPUT #1\n< REQUEST_ADD_AGENT\nfence\n", kept: "070"},
+		in: "set main a,b,c -\n> user USER_INPUT #1\n< REQUEST_ADD_AGENT\nfence\n", kept: "070", broken: "071"},
 	{reason: "A: accepted before the input is routed", in: abc +
 		"> user USER_INPUT #1\n< TURN_ACCEPTED t1 of=a\n< USER_INPUT @a t1 #1\nfence\n", kept: "009 074 076"},
 	{reason: "A: a default agent becomes the active one",
@@ -233,13 +233,23 @@ var courses = []row{
 		"< ACTIVE_AGENT_CHANGED\n" + nextB, kept: "032 091 167"},
 
 	{reason: "an error of an agent", in: speaks + "> a ERROR t1 #4\n< ERROR t1 #4\nfence\n", kept: "011 040"},
-	{reason: "an error of SessionManager", in: abc + "> manager ERROR #4\n< ERROR #4\nfence\n", kept: "011 040"},
+	{reason: "an error of SessionManager", in: abc + "> manager ERROR #4\n< ERROR #4\nfence\n", kept: "011"},
 	{reason: "an input on BROADCAST", in: abc + "> user USER_INPUT #1 on=BROADCAST\nfence\n", absent: "028"},
 	{reason: "messages of the logger", in: abc + "> logger SWITCH_AGENT a>b\n> logger SWITCH_AGENT a>b on=BROADCAST\n" +
 		next, kept: "069", absent: "028"},
 	{reason: "messages of agents on BROADCAST", in: routed +
 		"> a INPUT_ACK t1 on=BROADCAST\n> a AGENT_OUTPUT t1 #2 final on=BROADCAST\n< AGENT_OUTPUT t1 #2 final\nfence\n",
 		kept: "002 039"},
+	{reason: "messages of agents on BROADCAST, after others on SYSTEM", in: over +
+		"> user USER_INPUT #9\n< USER_INPUT @a t9 #9\n< TURN_ACCEPTED t9 of=a\n> a INPUT_ACK t9 on=BROADCAST\n" +
+		"> a AGENT_OUTPUT t9 #10 final on=BROADCAST\n< AGENT_OUTPUT t9 #10 final\nfence\n", kept: "042 168"},
+	{reason: "A: an acknowledgement within the limit", in: "set main a,b,c a 60ms\n> user USER_INPUT #1\n" +
+		"< USER_INPUT @a t1 #1\n< TURN_ACCEPTED t1 of=a\n> a INPUT_ACK t1\nfence\n+ 60ms\npast acknowledging an input\n",
+		absent: "003 077 080 161"},
+	{reason: "C: never confirmed", in: stops + "fence\npast confirming a cancel\n", absent: "100 102 105 160"},
+	{reason: "C: an INPUT_ACK meanwhile", in: stops + "> a INPUT_ACK t1\nfence\n", absent: "059"},
+	{reason: "3: a switch while an agent is speaking", in: abc + bSpeaks +
+		"> user SWITCH_AGENT b>c\n< SWITCH_AGENT b>c\nfence\n", kept: "176"},
 	{reason: "an input that two subscriptions deliver", in: abc +
 		"> user USER_INPUT #1 id=i\n> user USER_INPUT #1 id=i on=BROADCAST\n< USER_INPUT @a t1 #1\n" +
 		"< TURN_ACCEPTED t1 of=a\nfence\n", kept: "075", absent: "042"},

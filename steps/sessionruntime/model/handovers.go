@@ -37,14 +37,15 @@ func (m *Model) handover(d Message) {
 	was, sure := m.sole()
 	h.free = m.presence[h.from] != present || m.presence[h.to] != present || sure && was == h.to || h.from == h.to || !sure
 	for _, other := range m.handovers {
-		h.free = h.free || other.open() // another one is still open
+		h.free = h.free || other.open() && other.asked.Turn == d.Turn // another one of the same turn is still open
 	}
 	m.handovers = append(m.handovers, h)
 	if m.presence[h.to] != present { // the orchestrator may ask for it first
 		m.mayAsk(d, h.to)
 	}
-	m.Owe(&owed{What: "CONTROL HANDOVER_UI_PROMPT to the frontend", Cause: d, Like: kind(Prompt),
-		Clauses: []string{"RT-007", "RT-019", "RT-038", "RT-131"}, Shown: []string{"RT-128"}, Optional: h.free,
+	m.owe(Prompt, &owed{What: "CONTROL HANDOVER_UI_PROMPT to the frontend", Cause: d, About: about{agent: h.to},
+		Clauses: append([]string{"RT-007", "RT-019", "RT-038", "RT-130", "RT-131"}, m.broadcast(d)...),
+		Shown:   []string{"RT-061", "RT-128"}, Optional: h.free,
 		Amiss: m.elsewhere(d, []string{"RT-131"}, func(p Message) bool { return p.Subtype == vocab.HandoverUIPrompt }),
 		Match: kindOf(Prompt, func(p Message) bool {
 			return h.prompt.N == 0 && m.isAbout(h, p)
@@ -64,7 +65,7 @@ func (m *Model) isAbout(h *handover, p Message) bool {
 // prompted judges the prompt to the user (RT-132).
 func (m *Model) prompted(h *handover, p Message) {
 	h.prompt = p
-	m.Hold(p, "RT-133", "RT-128")
+	m.Hold(p, "RT-061", "RT-128", "RT-133")
 	m.correlates(p)
 	for _, part := range [][2]string{{"the agent that asks", h.from}, {"the new agent", h.to},
 		{"the reason", text(h.asked.Payload, "reason")}} {
@@ -99,21 +100,22 @@ func (m *Model) wordsOf(agent string, p Message) bool {
 	return false
 }
 
-// lastWords reports whether a message contains output of the turn that an agent hands over, or of the one in which it
-// spoke last, by the time of the request or by now.
+// lastWords reports whether a message contains the last output of an agent that was forwarded: that of the turn which
+// it hands over, or of any, by the time of the request or by now.
 func (m *Model) lastWords(h *handover, p Message) bool {
-	all, turns := wjson.Compact(p.Payload), map[string]bool{h.asked.Turn: true}
-	for _, by := range []int{h.asked.N, p.N} {
+	all := wjson.Compact(p.Payload)
+	for _, by := range []struct {
+		turn   string
+		before int
+	}{{h.asked.Turn, p.N}, {h.asked.Turn, h.asked.N}, {"", h.asked.N}, {"", p.N}} {
 		last := Message{}
 		for _, o := range m.outputs {
-			if o.d.From == h.from && o.passed > 0 && Token(o.d.Payload) != "" && o.d.N > last.N && o.d.N < by {
+			if o.d.From == h.from && o.passed > 0 && Token(o.d.Payload) != "" && o.d.N > last.N && o.d.N < by.before &&
+				(by.turn == "" || by.turn == o.d.Turn) {
 				last = o.d
 			}
 		}
-		turns[last.Turn] = true
-	}
-	for token, o := range m.outputs {
-		if o.d.From == h.from && turns[o.d.Turn] && token != "" && strings.Contains(all, token) {
+		if last.N > 0 && strings.Contains(all, Token(last.Payload)) {
 			return true
 		}
 	}
@@ -131,11 +133,14 @@ func (m *Model) decide(d Message) {
 		for _, other := range m.handovers {
 			other.misnamed = other.misnamed || other.open() && d.Subtype == vocab.HandoverConfirm
 		}
+		if d.Subtype == vocab.HandoverConfirm {
+			m.forbid(d, "no handover is open that it names", []Kind{Switch, Context}, m.unasked()...)
+		}
 		return
 	}
 	if d.Subtype == vocab.HandoverReject {
 		h.rejected = true
-		m.Hold(d, "RT-137")
+		m.forbid(d, "the handover was rejected", []Kind{Switch, Context}, "RT-137")
 		return
 	}
 	h.confirmed = d
@@ -149,20 +154,26 @@ func (m *Model) takePlace(h *handover, d Message) {
 	}
 	was, sure := m.sole()
 	free := h.free || !sure || was == h.to || m.presence[h.to] != present
-	clauses := []string{"RT-006", "RT-019", "RT-035", "RT-061", "RT-134", "RT-065", "RT-165"}
+	clauses := []string{"RT-006", "RT-019", "RT-035", "RT-061", "RT-063", "RT-134", "RT-065", "RT-165"}
 	change := m.announce(d, was, []string{h.to}, clauses, free)
-	wrong := change.Amiss
+	wrong, met := change.Amiss, change.Met
+	change.Mere, change.Met = true, func(p Message) {
+		if h.handed {
+			m.Member(false, p, []string{"RT-136", "RT-061"}, "SWITCH_AGENT before the context", "the context comes first")
+		}
+		met(p)
+	}
 	change.Amiss = func() ([]string, string) {
 		if broken, how := wrong(); broken != nil || !h.handed {
 			return broken, how
 		}
 		// the confirmation was evidently accepted
-		return []string{"RT-006", "RT-061", "RT-065", "RT-134"}, "no switch, and agent " + h.to + " has the context"
+		return []string{"RT-006", "RT-061", "RT-063", "RT-065", "RT-134"}, "no switch, and agent " + h.to + " has the context"
 	}
-	m.Owe(&owed{What: "HANDOVER_CONTEXT, or USER_INPUT, to agent " + h.to, Cause: d, Like: kind(Context),
+	m.owe(Context, &owed{What: "HANDOVER_CONTEXT, or USER_INPUT, to agent " + h.to, Cause: d,
 		About:   about{agent: h.to},
-		Clauses: []string{"RT-061", "RT-135"}, Optional: free,
-		Amiss: m.elsewhere(d, []string{"RT-135"}, func(p Message) bool { return p.Subtype == vocab.HandoverContext }),
+		Clauses: []string{"RT-061", "RT-135"}, Shown: []string{"RT-007"}, Optional: free,
+		Amiss: func() ([]string, string) { return m.contextAmiss(d, h.to) },
 		Match: func(p Message) bool {
 			return p.Kind() == Context && (!free || p.TargetID == h.to) || p.Kind() == Route && m.isContext(h, p)
 		},
@@ -179,13 +190,37 @@ func (m *Model) takePlace(h *handover, d Message) {
 	}
 }
 
+// contextAmiss finds a context that was sent otherwise than it has to be.
+func (m *Model) contextAmiss(cause Message, to string) ([]string, string) {
+	broken, how := m.elsewhere(cause, []string{"RT-135"}, func(p Message) bool {
+		return p.Subtype == vocab.HandoverContext
+	})()
+	if broken == nil {
+		broken, how = m.elsewhere(cause, []string{"RT-135", "RT-173"}, func(p Message) bool {
+			return p.Target == vocab.ToAgent && p.TargetID == to
+		})()
+	}
+	return broken, how
+}
+
+// unasked returns the clauses by which a confirmation of a handover that was not requested, or is decided already,
+// changes nothing.
+func (m *Model) unasked() []string {
+	clauses := []string{"RT-061", "RT-065", "RT-133", "RT-135", "RT-137"}
+	if len(m.openHandovers()) > 0 { // the confirmation does not name it
+		clauses = append(clauses, "RT-062")
+	}
+	return clauses
+}
+
 // handed judges the context sent to the new agent.
 func (m *Model) handed(h *handover, change *owed, d, p Message) {
 	h.handed = true
+	m.Member(!m.bus.strict || p.Kind() == Context, p, []string{"RT-173"}, "CONTROL HANDOVER_CONTEXT", "%s", p.Name())
 	m.Check(p.TargetID == h.to, p, []string{"RT-135", "RT-015"}, "the context for agent "+h.to, "it goes to %q",
 		p.TargetID)
-	if !change.Optional {
-		m.Check(change.Done, p, []string{"RT-136", "RT-061"}, "SWITCH_AGENT before the context", "the context comes first")
+	if change.Done && !change.Optional {
+		m.Keep(p, "RT-136", "RT-061")
 	}
 	if m.spoke(h) {
 		m.Member(m.lastWords(h, p), p, []string{"RT-129", "RT-135"},
@@ -203,7 +238,7 @@ func (m *Model) contextTurn(d, p Message) {
 		return
 	}
 	t := &turn{id: p.Turn, trace: p.Trace, agent: p.TargetID, in: &input{said: d}, routed: p, status: unclear}
-	m.turns[t.id] = t
+	m.turns[t.id], m.bus.turns[t.id] = t, m.id
 	m.order = append(m.order, t)
 	m.Allow(p, "TURN_ACCEPTED", kindOf(Accepted, m.ofTurn(t)))
 	m.awaitTimeout(t)

@@ -6,6 +6,7 @@
 package model
 
 import (
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -58,6 +59,22 @@ const Back = "back: "
 // Quiet begins the remark that a scenario has waited instead of using a fence; the rest is the number of the record
 // after which nothing was sent during the wait.
 const Quiet = "the quiet window after record "
+
+// Past returns the remark that a limit of everything up to a record has expired, and everything has been handled since:
+// the limit for "acknowledging an input" or "confirming a cancel".
+func Past(limit string, record int) string {
+	return fmt.Sprintf("the limit for %s has expired for everything up to record %d", limit, record)
+}
+
+var past = regexp.MustCompile(`^the limit for (.+) has expired for everything up to record (\d+)$`)
+
+// InVain returns the remark that a scenario has waited in vain for what a duty requires; how says for how long, or why
+// it cannot come any more.
+func InVain(d Duty, how string) string {
+	return fmt.Sprintf("in vain since record %d: %s: %s", d.After(), d.Kinds[0], how)
+}
+
+var inVain = regexp.MustCompile(`^in vain since record (\d+): ([^:]*): (.*)`)
 
 // Anew is the remark that the bus was cut on purpose and reconnects: nothing from before is due any more, and no
 // session is known until it is set up again.

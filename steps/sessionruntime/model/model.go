@@ -39,6 +39,64 @@ type Model struct {
 	greeting  *owed   // the optional announcement of the initial agent
 	unnamed   int     // session receipts matched to an EVENT of another name, which may have meant something else
 	canceled  Message // the user's last cancel
+
+	bus     *shared         // what is known of all sessions
+	shift   []string        // the clauses about the last message that has made an agent active, or must not have
+	left    map[string]bool // agents that SessionManager has removed
+	results map[Kind]bool   // kinds of results of moves that the frontend was told of
+}
+
+// shared is what the models of one bus know in common.
+type shared struct {
+	strict bool              // judge by the strict reading where the documents contradict each other
+	told   map[string]bool   // the messages of agents that were delivered on SYSTEM, by event and subtype
+	turns  map[string]string // turn_id → session
+}
+
+func newShared() *shared { return &shared{told: map[string]bool{}, turns: map[string]string{}} }
+
+// hear notes a message of an agent that was delivered on SYSTEM.
+func (b *shared) hear(d Message) {
+	if d.From != Frontend && d.From != Manager && d.From != Logger && d.From != Self && d.Target != vocab.ToBroadcast {
+		b.told[d.Event+" "+d.Subtype] = true
+	}
+}
+
+// broadcast returns the clauses about an agent's message on BROADCAST, if one of its kind was sent elsewhere before.
+func (m *Model) broadcast(d Message) []string {
+	if d.Target == vocab.ToBroadcast && m.bus.told[d.Event+" "+d.Subtype] {
+		return []string{"RT-042", "RT-168"}
+	}
+	return nil
+}
+
+// shifts notes what an act says about the active agent: the clauses that a later input shows kept or broken.
+func (m *Model) shifts(d Message) {
+	form, who := mentioned(d)
+	observed := d.Target == vocab.ToBroadcast && (d.From == Frontend || d.From == Manager || d.From == Logger)
+	switch name := d.Subtype; {
+	case observed && d.Event != vocab.UserInput:
+		m.shift = []string{"RT-028"}
+	case observed:
+	case d.Event == vocab.UserInput && form == nil:
+	case d.Event == vocab.UserInput && m.presence[who] != present: // the agent that it names has not become active
+		m.shift = []string{"RT-048", "RT-049", "RT-086"}
+	case d.Event == vocab.UserInput:
+		m.shift = []string{"RT-063", "RT-064", "RT-088"}
+	case d.Event != vocab.Control:
+	case name == vocab.SwitchAgent:
+		m.shift = []string{"RT-063", "RT-064"}
+	case name == vocab.HandoverRequest:
+		m.shift = []string{"RT-133"}
+	case name == vocab.HandoverConfirm:
+		m.shift = []string{"RT-063", "RT-064", "RT-134"}
+	case name == vocab.HandoverReject:
+		m.shift = []string{"RT-133", "RT-137"}
+	case name == vocab.RemoveAgentDone:
+		m.shift = []string{"RT-063", "RT-064", "RT-112"}
+	case d.From == Manager:
+		m.shift = nil
+	}
 }
 
 // presence says whether an agent is in the session.
@@ -56,10 +114,11 @@ type remark struct {
 	clauses    []string
 }
 
-func newModel(id string, limits Limits, agents []string, active string, at Message) *Model {
+func newModel(bus *shared, id string, limits Limits, agents []string, active string, at Message) *Model {
 	m := &Model{id: id, limits: limits, presence: map[string]presence{},
 		active: map[string]bool{active: true}, seen: map[string]bool{},
-		turns: map[string]*turn{}, outputs: map[string]*output{}}
+		turns: map[string]*turn{}, outputs: map[string]*output{}, bus: bus, left: map[string]bool{},
+		results: map[Kind]bool{}}
 	m.book.Model, m.Rate = fmt.Sprintf("%s/%d", id, at.N), fits
 	for _, a := range agents {
 		m.presence[a] = present
@@ -86,20 +145,20 @@ func (m *Model) Delivered(d Message) {
 	}
 	m.seen[d.ID] = true
 	m.book.Delivered(d)
+	defer m.shifts(d)
+	defer m.bus.hear(d)
 	if m.greeting != nil {
 		m.greeting.Done = true
 	}
 	if d.From == Self {
-		m.Hold(d, "RT-175")
-		m.ignored = append(m.ignored,
-			ignored{what: d, kinds: []Kind{d.Kind()}, why: "it is the orchestrator's own message, which the bus returns",
-				clauses: []string{"RT-175"}})
+		m.forbid(d, "it is the orchestrator's own message, which the bus returns", []Kind{d.Kind()}, "RT-175")
 		return
 	}
 	if d.Target == vocab.ToBroadcast && (d.From == Frontend || d.From == Manager || d.From == Logger) {
 		m.observed(d)
 		return
 	}
+	m.excuse(d)
 	switch d.From {
 	case Frontend:
 		m.fromFrontend(d)
@@ -122,6 +181,12 @@ type ignored struct {
 	clauses []string
 }
 
+// forbid records that clauses forbid messages of some kinds in reaction to a message, up to the next fence.
+func (m *Model) forbid(d Message, why string, kinds []Kind, clauses ...string) {
+	m.Hold(d, clauses...)
+	m.ignored = append(m.ignored, ignored{what: d, kinds: kinds, why: why, clauses: clauses})
+}
+
 // consequences lists the consequences of requests of the frontend and receipts of SessionManager.
 var consequences = map[string][]Kind{
 	vocab.Cancel: {CancelSent}, vocab.Interrupt: {CancelSent}, vocab.RemoveAgent: {RequestRemove, CancelSent, Switch},
@@ -134,10 +199,7 @@ var consequences = map[string][]Kind{
 
 // observed handles a message on BROADCAST that no agent sent: it is for observation only (RT-028).
 func (m *Model) observed(d Message) {
-	m.Hold(d, "RT-028")
-	m.ignored = append(m.ignored,
-		ignored{what: d, kinds: consequences[d.Subtype], why: "it was on BROADCAST, which is for observation only",
-			clauses: []string{"RT-028"}})
+	m.forbid(d, "it was on BROADCAST, which is for observation only", consequences[d.Subtype], "RT-028")
 	m.said = append(m.said,
 		remark{token: Token(d.Payload), why: "it was on BROADCAST, which is for observation only",
 			clauses: []string{"RT-028"}})
@@ -210,7 +272,7 @@ func (m *Model) uncalledFor(p Message) {
 	if m.Loose && p.Kind() != Output {
 		return
 	}
-	for _, g := range m.ignored {
+	for _, g := range slices.Backward(m.ignored) {
 		if slices.Contains(g.kinds, p.Kind()) {
 			m.Fail(p, g.clauses, "no reaction to "+g.what.Name()+": "+g.why, "%s", p.Name())
 			return
@@ -296,30 +358,37 @@ func text(payload any, names ...string) string {
 // awaitAccepted owes TURN_ACCEPTED to the frontend, unless it already came.
 func (m *Model) awaitAccepted(t *turn) {
 	in := t.in
-	if in.accepted.N > 0 {
-		m.Keep(in.accepted, "RT-009", "RT-074")
-		m.agree(in)
-		return
-	}
-	o := &owed{What: "TURN_ACCEPTED to the frontend", Cause: in.said, About: about{turn: t}, Like: kind(Accepted),
-		Clauses: []string{"RT-009", "RT-074", "RT-076"},
-		Amiss: m.elsewhere(in.said, []string{"RT-009", "RT-076"}, func(a Message) bool {
-			return a.Subtype == vocab.TurnAccepted
-		}),
+	o := &owed{What: "TURN_ACCEPTED to the frontend before any acknowledgement", Cause: in.said, About: about{turn: t},
+		Clauses: []string{"RT-009", "RT-074", "RT-076", "RT-170"},
+		Amiss: func() ([]string, string) {
+			clauses := []string{"RT-009", "RT-076"}
+			if in.mentions {
+				clauses = append(clauses, "RT-093")
+			}
+			return m.elsewhere(in.said, clauses, func(a Message) bool { return a.Subtype == vocab.TurnAccepted })()
+		},
 		Match: kindOf(Accepted, func(a Message) bool {
 			return a.Turn == t.id || a.Turn == "" || t.id == "" && m.turns[a.Turn] == nil
 		}),
 		Met: func(a Message) { in.accepted = a; m.agree(in) },
 		Late: func(a Message) []string {
-			if a.Turn == t.id && t.answered == 0 { // before any acknowledgement: "at once" means no more
+			switch {
+			case a.Turn == t.id && t.answered == 0: // before any acknowledgement: "at once" means no more
 				return nil
+			case t.implicit || t.spoke: // even after the output that it announces
+				return []string{"RT-074", "RT-170"}
 			}
 			return []string{"RT-074"}
 		}}
 	if in.mentions {
 		o.Clauses = append(o.Clauses, "RT-093")
 	}
-	m.Owe(o)
+	if in.accepted.N > 0 { // it came before the input was routed
+		m.Note(o, in.accepted)
+		o.Met(in.accepted)
+		return
+	}
+	m.owe(Accepted, o)
 }
 
 func (m *Model) strayAccepted(p Message) {
@@ -347,6 +416,7 @@ func (m *Model) acceptedFirst(p Message) bool {
 // nothing can be told to differ from it.
 func (m *Model) agree(in *input) {
 	t, a := in.routed, in.accepted
+	m.Member(!m.bus.strict || a.Event == vocab.Event, a, []string{"RT-170"}, "TURN_ACCEPTED as an EVENT", "%s", a.Name())
 	agrees := (t.id == "" || a.Turn == t.id) && (t.trace == "" || a.Trace == t.trace)
 	if !agrees || t.id != "" && t.trace != "" {
 		m.Member(agrees, a, []string{"RT-076"}, fmt.Sprintf("turn_id %q and trace_id %q", t.id, t.trace), "%q and %q",

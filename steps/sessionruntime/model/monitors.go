@@ -56,11 +56,12 @@ type Bus struct {
 	coming   map[string]*Model // sessions that are being set up again
 	all      []*Model          // including sessions since set up again
 	fences   map[string]int    // id → record that sent the fence
+	shared   *shared
 }
 
 // NewBus returns a Bus without sessions.
 func NewBus(o obligation.Observer) *Bus {
-	return &Bus{observer: o, models: map[string]*Model{}, coming: map[string]*Model{}}
+	return &Bus{observer: o, models: map[string]*Model{}, coming: map[string]*Model{}, shared: newShared()}
 }
 
 // Overdue counts the messages that were due by a fence and have not come since either.
@@ -69,6 +70,60 @@ func (j *Bus) Overdue() (n int) {
 		n += m.book.Overdue()
 	}
 	return n
+}
+
+// Fresh returns the findings in a session, or in all if it is "", up to a record, that it has not returned before.
+func (j *Bus) Fresh(session string, last int) (out []verdict.Finding) {
+	for _, m := range j.all {
+		if session == "" || session == m.id {
+			out = append(out, m.Fresh(last)...)
+		}
+	}
+	return out
+}
+
+// Strict makes the bus judge by the strict reading where the documents contradict each other.
+func (j *Bus) Strict() *Bus {
+	j.shared.strict = true
+	return j
+}
+
+// Duty names what a step waits for.
+type Duty struct {
+	Kinds       []Kind // any of these
+	Of          int    // the record of its cause
+	Since       int    // instead: a record; its cause is that one or a later one
+	Turn, Agent string // that it is about; "": any
+}
+
+// After returns the record of its cause, or the one since which its cause came.
+func (d Duty) After() int { return max(d.Of, d.Since) }
+
+func (d Duty) fits(o *owed) bool {
+	if d.After() == 0 { // nothing was done
+		return false
+	}
+	about, turn := o.About, o.Cause.Turn
+	if about.turn != nil {
+		turn = about.turn.id
+	}
+	return o.Cause.N >= d.Since && (d.Of == 0 || o.Cause.N == d.Of) && slices.Contains(d.Kinds, about.kind) &&
+		(d.Turn == "" || d.Turn == turn) && (d.Agent == "" || about.agent == d.Agent)
+}
+
+// Fate returns what has become of a duty in a session, and the message that fulfilled it.
+func (j *Bus) Fate(session string, d Duty) (obligation.State, Message) {
+	m := j.models[session]
+	if m == nil {
+		return obligation.Unknown, Message{}
+	}
+	return m.book.Fate(d.fits)
+}
+
+// Owes reports whether a duty must still be fulfilled in a session.
+func (j *Bus) Owes(session string, d Duty) bool {
+	m := j.models[session]
+	return m != nil && m.Owes(d.fits)
 }
 
 // Due reports whether a message is still due by the fence that was sent in record before.
@@ -132,6 +187,18 @@ func (j *Bus) noted(r transcript.Record) {
 	if n, ok := strings.CutPrefix(r.Label, Quiet); ok {
 		before, _ := strconv.Atoi(n)
 		j.fenced(before+1, r.N, r.At)
+	}
+	if said := past.FindStringSubmatch(r.Label); said != nil {
+		last, _ := strconv.Atoi(said[2])
+		for _, m := range j.models {
+			m.past(said[1], last, r.N)
+		}
+	}
+	if said := inVain.FindStringSubmatch(r.Label); said != nil {
+		record, _ := strconv.Atoi(said[1])
+		for _, m := range j.models {
+			m.Expire(func(o *owed) bool { return o.About.kind == Kind(said[2]) && o.Cause.N >= record }, said[3])
+		}
 	}
 	if r.Label == Anew {
 		j.forget()
@@ -197,13 +264,14 @@ func (j *Bus) setUp(data map[string]any, r transcript.Record) {
 		n, _ := strconv.Atoi(fmt.Sprint(limits[name]))
 		return time.Duration(n) * time.Millisecond
 	}
-	m := newModel(id, Limits{InputAck: ms("input_ack_ms"), CancelAck: ms("cancel_ack_ms")}, agents, active,
+	m := newModel(j.shared, id, Limits{InputAck: ms("input_ack_ms"), CancelAck: ms("cancel_ack_ms")}, agents, active,
 		Message{N: r.N, At: r.At})
 	j.all = append(j.all, m)
 	if j.models[id] == nil {
 		j.models[id] = m
 		return
 	}
+	m.shift = []string{"RT-064"}
 	j.coming[id] = m // until it is ready, messages belong to the old one
 }
 
@@ -211,15 +279,18 @@ func (j *Bus) setUp(data map[string]any, r transcript.Record) {
 func Clauses() []string { return slices.Clone(judged) }
 
 var judged = []string{
-	"RT-001", "RT-002", "RT-004", "RT-005", "RT-006", "RT-007", "RT-008", "RT-009", "RT-010", "RT-011", "RT-015",
-	"RT-016", "RT-017", "RT-018", "RT-019", "RT-020", "RT-028", "RT-031", "RT-032", "RT-033", "RT-034", "RT-035",
-	"RT-036", "RT-038", "RT-039", "RT-040", "RT-042", "RT-043", "RT-044", "RT-045", "RT-046", "RT-048", "RT-050",
-	"RT-052", "RT-053", "RT-055", "RT-060", "RT-061", "RT-062", "RT-063", "RT-065", "RT-066", "RT-068", "RT-069",
-	"RT-070", "RT-072", "RT-074", "RT-075", "RT-076", "RT-077", "RT-078", "RT-079", "RT-080", "RT-083", "RT-084",
-	"RT-085", "RT-086", "RT-087", "RT-088", "RT-089", "RT-090", "RT-091", "RT-092", "RT-093", "RT-094", "RT-095",
-	"RT-097", "RT-098", "RT-099", "RT-100", "RT-102", "RT-103", "RT-104", "RT-105", "RT-106", "RT-109", "RT-110",
-	"RT-112", "RT-113", "RT-115", "RT-116", "RT-117", "RT-119", "RT-120", "RT-121", "RT-122", "RT-124", "RT-126",
-	"RT-127", "RT-128", "RT-129", "RT-130", "RT-131", "RT-132", "RT-133", "RT-134", "RT-135", "RT-136", "RT-137",
-	"RT-141", "RT-145", "RT-148", "RT-149", "RT-150", "RT-151", "RT-152", "RT-153", "RT-154", "RT-155", "RT-160",
-	"RT-162", "RT-163", "RT-164", "RT-165", "RT-166", "RT-167", "RT-169", "RT-171", "RT-175",
+	"RT-001", "RT-002", "RT-003", "RT-004", "RT-005", "RT-006", "RT-007", "RT-008", "RT-009", "RT-010", "RT-011",
+	"RT-013", "RT-014", "RT-015", "RT-016", "RT-017", "RT-018", "RT-019", "RT-020", "RT-025", "RT-028", "RT-030",
+	"RT-031", "RT-032", "RT-033", "RT-034", "RT-035", "RT-036", "RT-038", "RT-039", "RT-040", "RT-042", "RT-043",
+	"RT-044", "RT-045", "RT-046", "RT-048", "RT-049", "RT-050", "RT-052", "RT-053", "RT-055", "RT-056", "RT-059",
+	"RT-060", "RT-061", "RT-062", "RT-063", "RT-064", "RT-065", "RT-066", "RT-067", "RT-068", "RT-069", "RT-070",
+	"RT-071", "RT-072", "RT-073", "RT-074", "RT-075", "RT-076", "RT-077", "RT-078", "RT-079", "RT-080", "RT-082",
+	"RT-083", "RT-084", "RT-085", "RT-086", "RT-087", "RT-088", "RT-089", "RT-090", "RT-091", "RT-092", "RT-093",
+	"RT-094", "RT-095", "RT-097", "RT-098", "RT-099", "RT-100", "RT-102", "RT-103", "RT-104", "RT-105", "RT-106",
+	"RT-108", "RT-109", "RT-110", "RT-111", "RT-112", "RT-113", "RT-115", "RT-116", "RT-117", "RT-119", "RT-120",
+	"RT-121", "RT-122", "RT-124", "RT-126", "RT-127", "RT-128", "RT-129", "RT-130", "RT-131", "RT-132", "RT-133",
+	"RT-134", "RT-135", "RT-136", "RT-137", "RT-139", "RT-140", "RT-141", "RT-142", "RT-145", "RT-146", "RT-148",
+	"RT-149", "RT-150", "RT-151", "RT-152", "RT-153", "RT-154", "RT-155", "RT-159", "RT-160", "RT-161", "RT-162",
+	"RT-163", "RT-164", "RT-165", "RT-166", "RT-167", "RT-168", "RT-169", "RT-170", "RT-171", "RT-172", "RT-173",
+	"RT-174", "RT-175", "RT-176",
 }

@@ -46,7 +46,8 @@ var leftOpen = []row{
 			"< AGENT_ADDED agent=d\n< USER_INPUT @d t1 #1\n< TURN_ACCEPTED t1 of=d\nfence\n"},
 	{reason: "A: no agent is active, SessionManager is asked, and the input goes to the new one",
 		in: "set main a,b,c -\n> user USER_INPUT #1\n< REQUEST_ADD_AGENT agent=d\nfence\n" +
-			"> manager ADD_AGENT_DONE agent=d\n< AGENT_ADDED agent=d\n< USER_INPUT @d t1 #1\n< TURN_ACCEPTED t1 of=d\nfence\n"},
+			"> manager ADD_AGENT_DONE agent=d\n< AGENT_ADDED agent=d\n< USER_INPUT @d t1 #1\n< TURN_ACCEPTED t1 of=d\nfence\n",
+		broken: "071"},
 	{reason: "A: a second input meanwhile waits", in: runs +
 		"> user USER_INPUT #7\n< TURN_ACCEPTED t7 of=a\nfence\n> a AGENT_OUTPUT t1 #2 final\n< AGENT_OUTPUT t1 #2 final\n" +
 		"< USER_INPUT @a t7 #7\nfence\n"},

@@ -20,20 +20,33 @@ func (m *Model) output(d Message) {
 	m.outputs[PieceToken(d)] = o
 	if o.why = unfit(d, t); o.why != "" || t == nil {
 		m.Hold(d, m.againstOutput(o)...)
+		if t != nil {
+			t.crossed = t.crossed || t.agent != d.From
+		}
 		return
 	}
+	if t.stopping.N > 0 {
+		m.Hold(d, "RT-100", "RT-105")
+	}
 	o.must = t.status == running && !t.asked && m.presence[t.agent] == present && m.sure(t)
-	t.said = append(t.said, o)
+	t.said, t.sent = append(t.said, o), append(t.sent, o)
 	fits := func(p Message) bool { return PieceToken(p) == PieceToken(d) && o.passed == 0 }
 	if o.must {
-		m.Owe(&owed{What: "the output forwarded to the frontend", Cause: d, About: about{turn: t}, Like: kind(Output),
-			Clauses: []string{"RT-002", "RT-039"}, Shown: []string{"RT-015", "RT-150"},
-			Amiss: m.elsewhere(d, []string{"RT-002", "RT-015"}, func(p Message) bool {
+		m.owe(Output, &owed{What: "the output forwarded to the frontend as it comes", Cause: d, About: about{turn: t},
+			Clauses: m.aboutOutput(d, t), Shown: []string{"RT-015", "RT-141", "RT-142", "RT-150"},
+			Amiss: m.elsewhere(d, []string{"RT-002", "RT-015", "RT-139"}, func(p Message) bool {
 				return PieceToken(p) == PieceToken(d) && p.Kind() != Output && p.N > d.N
 			}),
+			Late: func(Message) []string {
+				if m.latestOf(t) == d.N { // its agent has not sent more: the fence was early
+					return nil
+				}
+				return []string{"RT-139", "RT-150"}
+			},
 			Match: kindOf(Output, fits), Met: func(p Message) { m.forwarded(o, p) }})
 	} else {
-		m.Allow(d, "the output forwarded", kindOf(Output, fits)).Met = func(p Message) { m.forwarded(o, p) }
+		m.owe(Output, &owed{What: "the output forwarded", Cause: d, Optional: true, Match: kindOf(Output, fits),
+			Met: func(p Message) { m.forwarded(o, p) }})
 	}
 	if t.status == running && !m.sure(t) { // the turn may have timed out by now
 		t.status = unclear
@@ -60,6 +73,31 @@ func (m *Model) output(d Message) {
 	}
 }
 
+// aboutOutput returns the clauses by which an output must be forwarded.
+func (m *Model) aboutOutput(d Message, t *turn) []string {
+	clauses := append([]string{"RT-002", "RT-039", "RT-082", "RT-139", "RT-140"}, m.broadcast(d)...)
+	if t.crossed {
+		clauses = append(clauses, "RT-141")
+	}
+	if d.Final && !d.Chunk {
+		clauses = append(clauses, "RT-146")
+	}
+	for _, other := range m.order {
+		if other != t && other.speaking { // each turn has its own speaker
+			return append(clauses, "RT-052", "RT-142")
+		}
+	}
+	return clauses
+}
+
+// latestOf returns the record of the last output in a turn.
+func (m *Model) latestOf(t *turn) (last int) {
+	for _, o := range t.sent {
+		last = max(last, o.d.N)
+	}
+	return last
+}
+
 // unfit says why an output must not be forwarded; "" if it may be.
 func unfit(d Message, t *turn) string {
 	switch {
@@ -82,7 +120,7 @@ func unfit(d Message, t *turn) string {
 // forwarded judges output forwarded to the frontend (RT-148, RT-149).
 func (m *Model) forwarded(o *output, p Message) {
 	o.passed++
-	o.turn.implicit = o.turn.implicit || o.first
+	o.turn.implicit, o.turn.spoke, o.turn.crossed = o.turn.implicit || o.first, true, false
 	m.Member(wjson.Equal(o.d.Payload, p.Payload), p, []string{"RT-148"}, "the agent's payload: "+clip(o.d.Payload),
 		"%s", clip(p.Payload))
 	m.kept(o.d, p, nil, []string{"RT-149"})
@@ -125,10 +163,15 @@ func (m *Model) againstOutput(o *output) []string {
 	switch {
 	case o.turn == nil:
 		clauses = append(clauses, "RT-052")
+		if of := m.bus.turns[o.d.Turn]; of != "" && of != m.id { // it is one of another session
+			clauses = append(clauses, "RT-015")
+		}
 	case o.turn.stopped:
 		clauses = append(clauses, "RT-104", "RT-162")
 	case o.turn.status == failed:
 		clauses = append(clauses, "RT-079")
+	case o.turn.status == completed:
+		clauses = append(clauses, "RT-056")
 	}
 	return clauses
 }

@@ -17,11 +17,24 @@ type (
 
 // about says what an owed message is about, as far as its cause does not.
 type about struct {
+	kind    Kind   // what a step may wait for; "": nothing does
 	turn    *turn  // nil: the one that the cause names
 	agent   string // "": the one that the cause names
 	name    string // its usual subtype; "": any
 	copy    bool   // a copy of an announcement made elsewhere
 	release *input // the input that may be queued, and brings it about when it is routed
+}
+
+// owe enters what must come, or may.
+func (m *Model) owe(k Kind, o *owed) *owed {
+	o.About.kind, o.Like = k, kind(k)
+	return m.Owe(o)
+}
+
+// may permits that the frontend is told of a receipt.
+func (m *Model) may(k Kind, receipt Message, fits func(Message) bool) {
+	o := m.Allow(receipt, "sent to the frontend", kindOf(k, fits))
+	o.About.kind, o.About.agent = k, receipt.AgentID
 }
 
 // fits rates how well a message matches what is owed; higher is better: by mark, turn and trace first, then one that
@@ -99,7 +112,7 @@ func mentioned(d Message) (form []string, who string) {
 	}
 	if d.Data["mention"] != nil {
 		who, _ = d.Data["mention"].(string)
-		form = []string{"RT-083"}
+		form = []string{"RT-083", "RT-174"}
 		if _, picked := d.Payload.(map[string]any); picked {
 			form = []string{"RT-085"}
 		}
@@ -123,7 +136,7 @@ func addressed(d Message) string {
 // mention, but it may be one: the input goes to the active agent or to the named one, or is refused.
 func (m *Model) perhapsMention(in *input, who string) {
 	in.optional = m.busy()
-	in.clauses = []string{"RT-001", "RT-015"}
+	in.clauses = []string{"RT-001", "RT-015", "RT-030", "RT-092"}
 	was, sure := m.sole()
 	in.to = setOf(append(listOf(m.active), who))
 	in.optional = in.optional || !sure || m.presence[was] != present
@@ -131,10 +144,10 @@ func (m *Model) perhapsMention(in *input, who string) {
 	either := &obligation.Choice{}
 	o := m.awaitRoute(in)
 	o.Choice, o.Waits = either, true
-	m.Owe(&owed{What: o.What, Cause: in.said, Clauses: in.clauses, Optional: in.optional, Choice: either,
+	m.owe(Failure, &owed{What: o.What, Cause: in.said, Clauses: in.clauses, Optional: in.optional, Choice: either,
 		Match: kind(Failure)})
-	m.Owe(&owed{What: o.What, Cause: in.said, Clauses: in.clauses, Optional: in.optional, Choice: either,
-		Match: kindOf(RequestAdd, func(p Message) bool { return Mentions(p, who) }),
+	m.owe(RequestAdd, &owed{What: o.What, Cause: in.said, Clauses: in.clauses, Optional: in.optional, Choice: either,
+		About: about{agent: who}, Match: kindOf(RequestAdd, func(p Message) bool { return Mentions(p, who) }),
 		Met: func(p Message) {
 			m.moves = append(m.moves,
 				&move{add: true, agent: who, asked: in.said, request: p, inputs: []*input{in}, again: true})
@@ -147,8 +160,9 @@ func (m *Model) perhapsMention(in *input, who string) {
 // mention handles scenario B.
 func (m *Model) mention(in *input, who string, form []string) {
 	in.optional = m.busy()
-	in.to, in.clauses, in.shown, in.astray = setOf([]string{who}), []string{"RT-086", "RT-092"},
-		append([]string{"RT-088"}, form...), []string{"RT-015", "RT-092"}
+	in.to, in.clauses = setOf([]string{who}), []string{"RT-030", "RT-049", "RT-086", "RT-092"}
+	in.shown = append([]string{"RT-064", "RT-088"}, form...)
+	in.astray = append([]string{"RT-015", "RT-049", "RT-092"}, form...)
 	switch m.presence[who] {
 	case absent:
 		m.mentionAbsent(in, who)
@@ -168,11 +182,22 @@ func (m *Model) mention(in *input, who string, form []string) {
 		in.change = m.announceFor(m.queue(in), in.said, was, []string{who},
 			[]string{"RT-006", "RT-089", "RT-065", "RT-063"}, !needed)
 		in.change.Shown = append(in.change.Shown, form...)
-		wrong := in.change.Amiss
+		wrong, met := in.change.Amiss, in.change.Met
+		in.change.Mere, in.change.Met = true, func(p Message) {
+			if in.routed != nil && !in.change.Optional {
+				m.Member(false, p, []string{"RT-090"}, "SWITCH_AGENT before the input is routed",
+					"the input is routed before it (record %d)", in.routed.routed.N)
+			}
+			met(p)
+		}
 		in.change.Amiss = func() ([]string, string) {
 			if in.routed != nil && !in.to[in.routed.agent] { // it was not treated as a mention
-				return append([]string{"RT-086", "RT-088", "RT-092"}, form...),
+				return append([]string{"RT-049", "RT-086", "RT-088", "RT-092"}, form...),
 					fmt.Sprintf("no switch, and the input goes to agent %q (record %d)", in.routed.agent, in.routed.routed.N)
+			}
+			if p, ok := m.InPlace(in.said.N, kind(Failure)); ok {
+				return append([]string{"RT-049", "RT-086", "RT-092"}, form...), fmt.Sprintf("no switch, and %s (record %d)",
+					p.Name(), p.N)
 			}
 			return wrong()
 		}
@@ -188,8 +213,15 @@ func (m *Model) mention(in *input, who string, form []string) {
 // mentionAbsent expects that SessionManager is asked for the agent or that the frontend is told; meanwhile the input
 // is not routed (RT-087).
 func (m *Model) mentionAbsent(in *input, who string) {
-	m.Hold(in.said, "RT-086", "RT-087")
-	in.forbid, in.why = []string{"RT-086", "RT-087"}, "agent "+who+" is not in the session"
+	shown := []string{"RT-049", "RT-086", "RT-087"}
+	if m.left[who] {
+		shown = append(shown, "RT-111")
+	}
+	if m.invited(who) {
+		shown = append(shown, "RT-122")
+	}
+	m.Hold(in.said, shown...)
+	in.forbid, in.why = shown, "agent "+who+" is not in the session"
 	waits := m.busy() // it may be queued
 	passing := !waits
 	if waits {
@@ -201,17 +233,17 @@ func (m *Model) mentionAbsent(in *input, who string) {
 		}
 	}
 	either := obligation.Taken(waits)
-	routed := m.elsewhere(in.said, []string{"RT-086", "RT-087"}, func(p Message) bool {
+	routed := m.elsewhere(in.said, shown, func(p Message) bool {
 		return p.Kind() == Route && Token(p.Payload) == in.token
 	})
 	what := "a REQUEST_ADD_AGENT for " + who + ", or an ERROR to the frontend, as it is not in the session"
-	m.Owe(&owed{What: what, Cause: in.said, Clauses: []string{"RT-087"}, Shown: []string{"RT-086"}, Amiss: routed,
-		Choice: either, Optional: waits, Passing: passing, Like: kind(RequestAdd), About: about{agent: who},
+	m.owe(RequestAdd, &owed{What: what, Cause: in.said, Clauses: []string{"RT-087"}, Shown: shown, Amiss: routed,
+		Choice: either, Optional: waits, Passing: passing, About: about{agent: who},
 		Match: kindOf(RequestAdd, func(p Message) bool { return Mentions(p, who) }),
 		Met: func(p Message) {
 			m.moves = append(m.moves, &move{add: true, agent: who, asked: in.said, request: p, inputs: []*input{in}})
 		}})
-	m.Owe(&owed{What: what, Cause: in.said, Clauses: []string{"RT-087"}, Shown: []string{"RT-086"}, Amiss: routed,
-		Choice: either, Optional: waits, Passing: passing, Match: kind(Failure), Like: kind(Failure),
+	m.owe(Failure, &owed{What: what, Cause: in.said, Clauses: []string{"RT-087"}, Shown: shown, Amiss: routed,
+		Choice: either, Optional: waits, Passing: passing, Match: kind(Failure),
 		About: about{agent: who, name: vocab.AgentNotFound}})
 }

@@ -30,7 +30,8 @@ import (
 // where > is delivered by the named party, and < published. set makes a session with the given agents and active
 // agent (- is none), and requests one limit for both acknowledgements, or one for each (60ms/1m). Agents are named by
 // a letter: a stands for agent-a. fence is a fence and its answer; ask and fenced are its two halves, quiet replaces
-// both. + lets time pass, in= names a session other than the one set up last, and everything else is a member: @ the
+// both. past is the remark that a limit has expired, and vain the one that a scenario has waited in vain for a kind of
+// message. + lets time pass, in= names a session other than the one set up last, and everything else is a member: @ the
 // addressed agent, # the mark of its payload, t its turn_id, which determines its trace_id, x its tx_id, {} a payload
 // that replaces the usual one, and - before a name removes a member. A prompt names agent-a as the one that asks.
 func script(t testing.TB, lines string) []transcript.Record {
@@ -78,6 +79,11 @@ func (p *parser) line(line string, words []string) {
 		half(transcript.Received, FencedFrame, words[1])
 	case "quiet":
 		p.add(transcript.Noted, transcript.Remark, Quiet+words[1], nil)
+	case "past":
+		p.add(transcript.Noted, transcript.Remark, Past(strings.Join(words[1:], " "), len(p.out)), nil)
+	case "vain":
+		d := Duty{Kinds: []Kind{Kind(strings.Join(words[1:], " "))}, Of: 1}
+		p.add(transcript.Noted, transcript.Remark, InVain(d, "within 5s"), nil)
 	case ">":
 		p.message(line, words[1], words[2], words[3:])
 	case "<":

@@ -67,7 +67,7 @@ func (m *Model) session(d Message) {
 		}
 	} else { // no request before every speaker has been stopped
 		m.closing = rq
-		m.Hold(d, "RT-152")
+		m.Hold(d, "RT-100", "RT-152", "RT-160")
 	}
 }
 
@@ -84,8 +84,8 @@ func (m *Model) ask(rq *request, cause Message, clauses []string, k Kind, option
 		}
 		return
 	}
-	rq.owed = m.Owe(&owed{What: "CONTROL " + string(k) + " to SYSTEM", Cause: cause, Clauses: clauses, Optional: optional,
-		Match: kind(k), Like: kind(k),
+	rq.owed = m.owe(k, &owed{What: "CONTROL " + string(k) + " to SYSTEM", Cause: cause, Clauses: clauses,
+		Optional: optional, Match: kind(k), Shown: []string{"RT-020", "RT-036", "RT-151", "RT-152"},
 		Amiss: m.elsewhere(cause, []string{"RT-153"}, func(p Message) bool {
 			return p.Event == vocab.Control && (p.Subtype == vocab.RequestSessionOpen || p.Subtype == vocab.RequestSessionClose)
 		}),
@@ -94,7 +94,7 @@ func (m *Model) ask(rq *request, cause Message, clauses []string, k Kind, option
 			if m.closing == rq {
 				m.closing = nil
 			}
-			m.Hold(p, "RT-154")
+			m.Hold(p, "RT-154", "RT-160")
 		}})
 }
 
@@ -116,7 +116,7 @@ func (m *Model) answered(d Message) {
 		return
 	}
 	rq.over = true
-	m.Owe(&owed{What: "the result sent to the frontend, as EVENT or ERROR", Cause: d,
+	m.owe(Notice, &owed{What: "the result sent to the frontend, as EVENT or ERROR", Cause: d,
 		Clauses: []string{"RT-045", "RT-046", "RT-155", "RT-166"}, Shown: []string{"RT-154"}, Match: told,
 		Met: unnamed, Amiss: func() ([]string, string) {
 			p, ok := m.InPlace(d.N, func(p Message) bool {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	vocab "parley/protocol/sessionruntime"
+	"parley/steps/obligation"
 )
 
 // announce owes the SWITCH_AGENT that announces a change of the active agent (section 3). It may name the agents in
@@ -40,14 +41,14 @@ func (m *Model) announceFor(release *input, cause Message, from string, to []str
 		Queued: queued(release), Match: func(p Message) bool {
 			return p.Kind() == Switch && p.Target == vocab.ToFrontend && !copies[p.Target] && names(p)
 		}, Met: judge})
-	o := &owed{What: "CONTROL SWITCH_AGENT to " + words(to) + " on SYSTEM or BROADCAST", Cause: cause, Like: kind(Switch),
+	o := &owed{What: "CONTROL SWITCH_AGENT to " + words(to) + " on SYSTEM or BROADCAST", Cause: cause,
 		Clauses: clauses, Optional: optional, Passing: true, About: about{release: release}, Queued: queued(release),
 		Match: match, Met: judge}
 	if len(clauses) > 0 {
 		o.Shown = []string{"RT-091", "RT-167"}
 		o.Amiss = func() ([]string, string) { return m.switchAmiss(cause, names) }
 	}
-	return m.Owe(o)
+	return m.owe(Switch, o)
 }
 
 // switchAmiss finds a switch that was published, but not in the required way.
@@ -86,7 +87,7 @@ func (m *Model) switched(p Message, from string) {
 			name, clip(p.Payload))
 	}
 	if from != "" {
-		m.Check(data(p, SwitchFrom) == from, p, []string{"RT-066", "RT-048"}, "from "+from, "from %s",
+		m.Member(data(p, SwitchFrom) == from, p, []string{"RT-066", "RT-048"}, "from "+from, "from %s",
 			clip(p.Data[SwitchFrom]))
 	}
 	m.Keep(p, "RT-006")
@@ -114,9 +115,27 @@ func (m *Model) straySwitch(p Message) {
 		}
 	}
 	for _, mv := range m.moves {
-		if mv.add && !mv.answered && mv.agent == data(p, SwitchTo) {
+		switch {
+		case mv.add && !mv.answered && mv.agent == data(p, SwitchTo):
 			clauses, why = []string{"RT-122"}, "no agent active that SessionManager has not added yet"
+		case !mv.add && mv.fallback != nil && !mv.fallback.Done && mv.agent == data(p, SwitchFrom):
+			clauses, why = append(clauses, "RT-112"), "a switch to one of the remaining agents"
 		}
+	}
+	for _, in := range m.inputs {
+		form, who := mentioned(in.said)
+		switch {
+		case form == nil || in.routed != nil:
+		case in.forbid != nil && data(p, SwitchTo) == who:
+			clauses, why = append(slices.Clone(in.forbid), clauses...), "no agent active because of a mention: "+in.why
+		case in.change != nil && in.change.State() == obligation.Open && data(p, SwitchTo) != "":
+			clauses = append(append(clauses, "RT-049", "RT-086", "RT-092"), form...)
+			why = "a switch to the agent mentioned: " + who
+		}
+	}
+	from, due := data(p, SwitchFrom), m.Owes(func(o *owed) bool { return o.About.kind == Switch })
+	if len(clauses) == 1 && m.active[from] && from != data(p, SwitchTo) && !due {
+		clauses = append(clauses, m.shift...) // who has become active stays so until something changes it
 	}
 	m.Fail(p, clauses, why, "%s: %s", p.Name(), clip(p.Payload))
 }
@@ -138,7 +157,11 @@ func (m *Model) switchTo(d Message) {
 	if m.presence[to] != present { // the orchestrator may ask for it first
 		m.mayAsk(d, to)
 	}
-	m.announce(d, was, []string{to}, []string{"RT-006", "RT-032", "RT-063", "RT-065"}, !needed)
+	clauses := []string{"RT-006", "RT-032", "RT-063", "RT-065"}
+	if len(m.speakers()) > 0 && m.was(Switch) { // a switch was published while no agent was speaking
+		clauses = append(clauses, "RT-176")
+	}
+	m.announce(d, was, []string{to}, clauses, !needed).Mere = true
 	if needed {
 		m.activate(to)
 	} else if was != to {

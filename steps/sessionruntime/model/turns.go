@@ -39,17 +39,21 @@ type turn struct {
 	stopping         Message // the published CANCEL; N 0: none
 	acked            Message // its agent's INPUT_ACK; N 0: none
 	// the record in which its agent first acknowledged it, or sent output; 0: not yet
-	answered int
-	inTime   bool                           // the acknowledgement was handled before the limit expired, by any clock
-	asked    bool                           // a CANCEL is required or allowed
-	due      bool                           // the CANCEL is required
-	stopped  bool                           // the cancel was acknowledged
-	resume   []func(ack Message, open bool) // steps that wait for the turn to stop
-	mayStop  bool                           // the source leaves open whether it is stopped
-	stirred  int                            // the last record that left it open
-	timeout  *owed
-	said     []*output // outputs that may still be forwarded
-	implicit bool      // a chunk was forwarded before INPUT_ACK
+	answered  int
+	inTime    bool                           // the acknowledgement was handled before the limit expired, by any clock
+	asked     bool                           // a CANCEL is required or allowed
+	due       bool                           // the CANCEL is required
+	stopped   bool                           // the cancel was acknowledged
+	confirmed int                            // the record of that
+	resume    []func(ack Message, open bool) // steps that wait for the turn to stop
+	mayStop   bool                           // the source leaves open whether it is stopped
+	stirred   int                            // the last record that left it open
+	timeout   *owed
+	said      []*output // outputs that may still be forwarded
+	sent      []*output // outputs of its agent
+	spoke     bool      // an output was forwarded
+	crossed   bool      // another agent has sent output in it since
+	implicit  bool      // a chunk was forwarded before INPUT_ACK
 }
 
 func (t *turn) live() bool { return t.status == routing || t.status == running }
@@ -67,15 +71,28 @@ type input struct {
 	why      string
 	routed   *turn
 	accepted Message
-	twice    bool   // the bus delivered it through two subscriptions
-	change   *owed  // the switch that must precede it
-	mentions bool   // it mentions an agent
-	absent   string // the agent that it mentions, which was not in the session while it may be queued
+	twice    bool     // the bus delivered it through two subscriptions
+	change   *owed    // the switch that must precede it
+	mentions bool     // it mentions an agent
+	absent   string   // the agent that it mentions, which was not in the session while it may be queued
+	ended    []string // the clauses about turns that have ended before, after which the next input must be routed
+	shift    []string // the clauses about what has made an agent active before, or must not have
+}
+
+// afterEnds returns the clauses by which an input must be routed although other turns have ended, by how they did.
+func (m *Model) afterEnds() (clauses []string) {
+	for _, t := range m.order {
+		clauses = append(clauses, map[status][]string{failed: {"RT-079"}, cancelled: {"RT-103", "RT-104"},
+			completed: {"RT-145"}}[t.status]...)
+	}
+	slices.Sort(clauses)
+	return slices.Compact(clauses)
 }
 
 // userInput handles scenario A, and scenario B if an agent is mentioned.
 func (m *Model) userInput(d Message) {
 	in := &input{said: d, token: Token(d.Payload)}
+	in.ended, in.shift = m.afterEnds(), m.shift
 	m.inputs = append(m.inputs, in)
 	m.mayStop(func(*turn) bool { return true }) // RT-G05
 	if form, who := mentioned(d); form != nil {
@@ -88,8 +105,12 @@ func (m *Model) userInput(d Message) {
 		return
 	}
 	in.optional = m.busy()
-	in.clauses, in.shown, in.astray = []string{"RT-001", "RT-015", "RT-075"}, []string{"RT-069"},
-		[]string{"RT-015", "RT-069"}
+	in.clauses = []string{"RT-001", "RT-013", "RT-015", "RT-067", "RT-075"}
+	if _, structured := d.Payload.(map[string]any); structured {
+		in.clauses = append(in.clauses, "RT-030", "RT-068")
+	}
+	in.shown = []string{"RT-064", "RT-069"}
+	in.astray = append([]string{"RT-014", "RT-015", "RT-048", "RT-069"}, m.shift...)
 	who, sure := m.sole()
 	switch {
 	case sure && who == "":
@@ -97,6 +118,9 @@ func (m *Model) userInput(d Message) {
 		return
 	case sure && m.presence[who] == present:
 		in.to = setOf([]string{who})
+		if m.invited(who) {
+			in.shown = append(in.shown, "RT-049")
+		}
 	default:
 		in.to, in.optional = setOf(append(listOf(m.active), m.agents(maybe)...)), true
 	}
@@ -107,16 +131,19 @@ func (m *Model) userInput(d Message) {
 // (RT-070).
 func (m *Model) withoutActive(in *input) {
 	in.optional = in.optional || len(m.agents(present)) == 0
-	in.to, in.clauses, in.shown, in.astray = setOf(m.agents(maybe)), []string{"RT-070"}, nil, []string{"RT-015", "RT-070"}
+	in.to, in.clauses, in.astray = setOf(m.agents(maybe)), []string{"RT-070"}, []string{"RT-015", "RT-070"}
+	in.shown = []string{"RT-071"}
 	m.announceFor(m.queue(in), in.said, "", m.agents(maybe), nil, true)
 	either := &obligation.Choice{}
 	o := m.awaitRoute(in)
 	o.Choice, o.Waits = either, true
 	o.What = "the input routed to a default agent, or SessionManager asked for one"
-	m.Owe(&owed{What: o.What, Cause: in.said, Clauses: []string{"RT-070"}, Optional: in.optional, Choice: either,
-		Match: func(p Message) bool { return p.is(vocab.Control, "", vocab.ToSystem) && p.Kind() != Switch },
+	m.owe(RequestAdd, &owed{What: o.What, Cause: in.said, Clauses: []string{"RT-070"}, Optional: in.optional,
+		Choice: either,
+		Match:  func(p Message) bool { return p.is(vocab.Control, "", vocab.ToSystem) && p.Kind() != Switch },
 		Met: func(p Message) {
 			in.optional = true
+			m.Member(len(in.to) == 0, p, []string{"RT-071"}, "a default agent of the orchestrator", "%s", p.Name())
 			m.moves = append(m.moves,
 				&move{add: true, agent: p.AgentID, asked: in.said, request: p, inputs: []*input{in}, again: true})
 		}})
@@ -147,11 +174,17 @@ func (m *Model) queue(in *input) *input {
 
 // awaitRoute owes the routing of an input to its agent.
 func (m *Model) awaitRoute(in *input) *owed {
-	o := &owed{What: "the input on its way to agent " + words(listOf(in.to)), Cause: in.said, Clauses: in.clauses,
-		Shown: in.shown, Optional: in.optional}
+	o := &owed{What: "the input on its way to agent " + words(listOf(in.to)), Cause: in.said,
+		Clauses: slices.Concat(in.clauses, in.ended), Shown: append(slices.Clone(in.shown), "RT-030"), Optional: in.optional}
+	o.Amiss = func() ([]string, string) { // it was refused
+		if p, ok := m.InPlace(in.said.N, func(p Message) bool { return p.Kind() == Failure }); ok {
+			return append(o.Clauses, in.shift...), fmt.Sprintf("%s (record %d)", p.Name(), p.N)
+		}
+		return nil, ""
+	}
 	o.Match = func(p Message) bool { return p.Kind() == Route && m.isOf(in, p) }
 	o.Met = func(p Message) { m.route(in, p) }
-	return m.Owe(o)
+	return m.owe(Route, o)
 }
 
 // isOf reports whether a routed input is the given one.
@@ -172,13 +205,12 @@ func (m *Model) route(in *input, p Message) {
 		astray = []string{"RT-015", "RT-075"}
 	}
 	if in.to[p.TargetID] || in.optional && m.presence[p.TargetID] != absent {
-		m.Keep(p, append([]string{"RT-015"}, in.astray...)...)
+		m.Keep(p, append(slices.Clone(in.astray), "RT-015")...)
 	} else {
 		m.Fail(p, astray, "the input for agent "+words(listOf(in.to)), "it goes to %q", p.TargetID)
 	}
-	if in.change != nil && !in.change.Optional {
-		m.Check(in.change.Done, p, []string{"RT-090"}, "SWITCH_AGENT before the input is routed",
-			"the input is routed before it")
+	if in.change != nil && !in.change.Optional && in.change.Done {
+		m.Keep(p, "RT-090")
 	}
 	m.Member(wjson.Equal(in.said.Payload, p.Payload), p, []string{"RT-068"},
 		"the user's payload: "+clip(in.said.Payload), "%s", clip(p.Payload))
@@ -191,8 +223,9 @@ func (m *Model) route(in *input, p Message) {
 	}
 	t := &turn{id: p.Turn, trace: p.Trace, agent: p.TargetID, in: in, routed: p}
 	in.routed = t
-	m.turns[t.id] = t
+	m.turns[t.id], m.bus.turns[t.id] = t, m.id
 	m.order = append(m.order, t)
+	m.Hold(p, "RT-077")
 	if in.optional || in.forbid != nil {
 		m.activate(append(listOf(m.active), p.TargetID)...)
 	} else if a, sure := m.sole(); sure && a == "" || !sure {
@@ -266,71 +299,17 @@ func (m *Model) started(p Message) {
 	}
 }
 
-// awaitTimeout expects ROUTE_TIMEOUT for a turn that is not acknowledged (RT-078).
-func (m *Model) awaitTimeout(t *turn) {
-	t.timeout = m.Owe(&owed{What: "ROUTE_TIMEOUT for a turn that is not acknowledged", Cause: t.routed, Timed: true,
-		About: about{turn: t}, Like: kind(RouteTimeout),
-		Match: kindOf(RouteTimeout, func(p Message) bool { return p.Turn == t.id || p.Turn == "" && m.waiting() == t }),
-		Met:   func(p Message) { m.timedOut(t, p) }})
-}
-
-// waiting returns the only turn that waits for its acknowledgement; nil if there is none or more than one.
-func (m *Model) waiting() (only *turn) {
-	for _, t := range m.order {
-		if t.status == routing {
-			if only != nil {
-				return nil
-			}
-			only = t
-		}
-	}
-	return only
-}
-
-func (m *Model) timedOut(t *turn, p Message) {
-	clauses, came := []string{"RT-077", "RT-080"}, []string{"RT-077", "RT-078"}
-	if t.in.mentions {
-		clauses, came = append(clauses, "RT-094"), append(came, "RT-094")
-	}
-	switch {
-	case t.implicit:
-		m.Fail(p, []string{"RT-169"}, "no ROUTE_TIMEOUT once a chunk was forwarded, which is an implicit start",
-			"%s for turn %q", p.Name(), t.id)
-	case t.acked.N > 0 && !m.sure(t): // undecided: the two clocks may differ
-	case t.status == running, t.status == completed, t.status == cancelled:
-		m.Fail(p, clauses, "no ROUTE_TIMEOUT for a turn that its agent has acknowledged", "%s for turn %q", p.Name(), t.id)
-	case m.limits.InputAck > 0 && t.status == routing && p.At-t.in.said.At < m.limits.InputAck*9/10:
-		m.Fail(p, []string{"RT-077"}, fmt.Sprintf("INPUT_ACK awaited for %v", m.limits.InputAck), "ROUTE_TIMEOUT after %v",
-			(p.At - t.in.said.At).Round(time.Millisecond))
-	default:
-		m.Keep(p, came...)
-	}
-	t.status = failed
-	m.ends(t)
-}
-
-// leisure is a limit far longer than any stall of the machine.
-const leisure = 10 * time.Second
-
-// sure reports whether a turn was acknowledged in time by any clock: the acknowledgement was handled before the limit
-// expired, counted from the delivery of the input.
-func (m *Model) sure(t *turn) bool {
-	return t.acked.N > 0 && (t.inTime || m.limits.InputAck == 0 || m.limits.InputAck > leisure)
-}
-
 // inputAck handles an agent's INPUT_ACK.
 func (m *Model) inputAck(d Message) {
 	t := m.turns[d.Turn]
+	if t != nil && t.stopping.N > 0 && !t.stopped { // it is no CANCEL_ACK
+		m.forbid(d, "it is no CANCEL_ACK", []Kind{Canceled}, "RT-059", "RT-100", "RT-102", "RT-105")
+	}
 	if t == nil || t.status != routing || t.agent != d.From {
 		return
 	}
 	t.acked = d
 	t.status = running
-}
-
-func (m *Model) strayTimeout(p Message) {
-	m.Fail(p, []string{"RT-078"}, "one ROUTE_TIMEOUT for each turn that is not acknowledged",
-		"%s for turn %q a second time, or for no turn", p.Name(), p.Turn)
 }
 
 // strayInput judges an uncalled-for USER_INPUT to an agent.
@@ -381,7 +360,11 @@ func (m *Model) repeated(d Message) {
 // (RT-G06).
 func (m *Model) agentError(d Message) {
 	token := Token(d.Payload)
-	m.Owe(&owed{What: "the ERROR to the frontend", Cause: d, Clauses: []string{"RT-011", "RT-040"},
+	clauses := []string{"RT-011"}
+	if d.From != Manager {
+		clauses = append(append(clauses, "RT-040"), m.broadcast(d)...)
+	}
+	m.owe(Failure, &owed{What: "the ERROR to the frontend", Cause: d, Clauses: clauses,
 		Optional: d.From != Frontend && d.From != Manager && d.From != Logger && m.presence[d.From] != present,
 		Match: func(p Message) bool {
 			return p.is(vocab.Error, "", vocab.ToFrontend) &&
