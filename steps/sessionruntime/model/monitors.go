@@ -43,12 +43,6 @@ func busOf(t []transcript.Record) *Bus {
 	return b
 }
 
-// Overdue counts the messages that were due by a fence and have not come since either.
-func Overdue(t []transcript.Record) int { return busOf(t).Overdue() }
-
-// Due reports whether a message is still due by the fence that was sent in record before.
-func Due(t []transcript.Record, before int) bool { return busOf(t).Due(before) }
-
 // Bus folds the records of a bus: it has a Model of each session. It implements obligation.Model.
 type Bus struct {
 	observer obligation.Observer
