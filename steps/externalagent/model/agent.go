@@ -370,9 +370,12 @@ func (a *agent) calls(l *talk, m message) {
 	known, fits := accept(tools, m)
 	a.check(known, m, fmt.Sprintf("a call of a tool that record %d announces", may[0].n),
 		fmt.Sprintf("%q is not announced", name), "EA-096a")
-	if known {
-		a.check(fits, m, fmt.Sprintf("params that match the schema of %s in record %d", name, may[0].n),
-			misfit(tools, m), "EA-081a")
+	switch {
+	case fits:
+		a.kept(m, "EA-081a")
+	case known:
+		a.broken(m, fmt.Sprintf("params that match the schema of %s in record %d", name, may[0].n), misfit(tools, m),
+			"EA-081a")
 	}
 }
 

@@ -55,6 +55,7 @@ var shapes = map[string]map[string][]shape{
 // forms judges what each message of the target shows by itself.
 type forms struct {
 	role   string
+	quiet  bool // others judge single messages
 	places places
 	passed passedOn
 	out    []verdict.Finding
@@ -67,7 +68,7 @@ func newForms(role string, o obligation.Observer) forms {
 func (f *forms) take(m message) {
 	f.places.take(&m.Record)
 	f.passed.take(&m.Record)
-	if !m.fromTarget() || f.passed.have(&m.Record) {
+	if f.quiet || !m.fromTarget() || f.passed.have(&m.Record) {
 		return
 	}
 	if m.Cut == 0 {

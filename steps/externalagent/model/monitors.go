@@ -77,7 +77,9 @@ func monitorOf(role string, o obligation.Observer, name string, clauses []string
 	return monitor.Monitor{Name: name, Text: texts[role], Clauses: clauses, Roles: []string{role},
 		Passive: o != obligation.Ours,
 		Check: func(t []transcript.Record) (out []verdict.Finding) {
-			for _, f := range Judge(role, o, t) {
+			m := New(role, o)
+			m.forms.quiet = true
+			for _, f := range m.judge(t) {
 				f.Clauses = slices.DeleteFunc(slices.Clone(f.Clauses), func(id string) bool {
 					return !slices.Contains(clauses, id)
 				})
@@ -91,7 +93,10 @@ func monitorOf(role string, o obligation.Observer, name string, clauses []string
 
 // Judge returns the findings of an observer of a target in a whole transcript.
 func Judge(role string, o obligation.Observer, t []transcript.Record) []verdict.Finding {
-	m := New(role, o)
+	return New(role, o).judge(t)
+}
+
+func (m *Model) judge(t []transcript.Record) []verdict.Finding {
 	for _, r := range t {
 		m.Take(r)
 	}
