@@ -126,8 +126,7 @@ func (s *suite) firstIsConnected(ctx context.Context, c *client) error {
 		return s.Need(miss.Check("the event connected", clauses...))
 	}
 	s.noteUnnamed(c.name, c.opened, first.N, "before connected")
-	isConnected := first.Event.Type == vocab.ConnectedEvent
-	if err := s.Judge(steps.CheckOf(first, isConnected, "connected as the first event", "AS-030")); err != nil {
+	if err := s.Judge(s.found(c, c.opened, "AS-030")...); err != nil {
 		return err
 	}
 	if _, miss = s.greeting(ctx, c, vocab.ConnectedEvent); miss != nil {
@@ -149,9 +148,7 @@ func (s *suite) nextIsList(ctx context.Context, c *client) error {
 		return s.Need(miss.Check("agent_list after connected, without any message of the client", all...))
 	}
 	s.noteUnnamed(c.name, connected.N, next.N, "between connected and agent_list")
-	isList := next.Event.Type == vocab.AgentListEvent
-	check := steps.CheckOf(next, isList, "agent_list as the next event after connected", "AS-105", "AS-033")
-	if err := s.Judge(check); err != nil {
+	if err := s.Judge(s.found(c, connected.N, "AS-033", "AS-105", "AC-110")...); err != nil {
 		return err
 	}
 	return s.receivesList(ctx, c)
@@ -163,15 +160,11 @@ func (s *suite) receivesList(ctx context.Context, c *client) error {
 	if err := s.notOpened(c, arrive...); err != nil {
 		return err
 	}
-	rec, miss := s.greeting(ctx, c, vocab.AgentListEvent)
-	if miss != nil {
+	if _, miss := s.greeting(ctx, c, vocab.AgentListEvent); miss != nil {
 		return s.Need(miss.Check("agent_list without any message of the client", arrive...))
 	}
 	s.RecordReach(steps.Greeted)
-	if err := s.passed(arrive...); err != nil {
-		return err
-	}
-	return s.judgeFindings(model.AgentList(rec))
+	return s.Judge(s.found(c, c.opened, append(arrive, "AS-040", "AS-113", "AS-114", "AS-115", "AS-118")...)...)
 }
 
 // judgeFindings judges a monitor's findings in a step.
@@ -192,12 +185,9 @@ func (s *suite) receivesID(ctx context.Context, c *client) error {
 	if miss != nil {
 		return s.Need(miss.Check("connected with a connectionId", "AS-031"))
 	}
-	id, isString := c.id.(string)
-	return s.Judge(
-		steps.CheckOf(rec, isString && id != "", "connectionId as a string that is not empty", "AS-031"),
-		verdict.Finding{Clauses: []string{"AS-032"}, OK: strings.HasPrefix(id, "conn_"), At: rec.N,
-			Expected: "connectionId like conn_xxx", Observed: quoted(c.id)},
-	)
+	id, _ := c.id.(string)
+	return s.Judge(append(s.found(c, c.opened, "AS-031"), verdict.Finding{Clauses: []string{"AS-032"}, At: rec.N,
+		OK: strings.HasPrefix(id, "conn_"), Expected: "connectionId like conn_xxx", Observed: quoted(c.id)})...)
 }
 
 func (s *suite) idsDiffer() error {
@@ -249,10 +239,7 @@ func (s *suite) isOfferedBuiltins(ctx context.Context, c *client) error {
 	if err != nil {
 		return err
 	}
-	missing := without(vocab.BuiltinIDs, ids(c.offered))
-	return s.judgeListed(c, verdict.Finding{Clauses: clauses, OK: len(missing) == 0, At: rec.N,
-		Expected: "a list with " + strings.Join(vocab.BuiltinIDs, ", "),
-		Observed: "no " + strings.Join(missing, ", ") + " in " + steps.Seen(rec)})
+	return s.judgeListed(c, s.found(c, rec.N-1, clauses...)...)
 }
 
 func (s *suite) isOfferedCustom(ctx context.Context, c *client) error {
@@ -383,5 +370,5 @@ func (s *suite) listBeforeAnswers(ctx context.Context, c *client) error {
 	if err := s.fence(ctx, c); err != nil {
 		return err
 	}
-	return s.judgeFindings(model.JudgeOn(s.T.All(), c.name, "AS-106"))
+	return s.Judge(s.found(c, c.opened, "AS-106")...)
 }

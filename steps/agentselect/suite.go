@@ -29,6 +29,7 @@ import (
 type suite struct {
 	*steps.World
 	bind     *codec
+	judge    judge
 	clients  map[string]*client
 	mark     int // the latest act of any client: absence is judged from here
 	actor    *client

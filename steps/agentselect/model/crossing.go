@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"parley/features/verdict"
 	vocab "parley/protocol/agentselect"
-	"parley/steps/monitor"
 	"parley/transport/transcript"
 	wjson "parley/transport/wire/json"
 )
@@ -173,12 +171,9 @@ func (m *Model) ownConnection(r transcript.Record) {
 	for conn, ids := range m.wanted {
 		elsewhere = elsewhere || conn != r.Conn && ids[id]
 	}
-	f := verdict.Finding{Clauses: []string{"AS-059", "AS-095"}, OK: own || !elsewhere, At: r.N, Model: switchesOn(r),
-		Expected: "agent_switched on the connection that asked for it"}
-	if !f.OK {
-		f.Observed = monitor.Describe(r)
-	}
-	m.out = append(m.out, f)
+	f := finding(r, own || !elsewhere, "agent_switched on the connection that asked for it", "AS-059", "AS-095")
+	f.Model = switchesOn(r)
+	m.add(r, f)
 }
 
 // switchesOn names the part of the model that ownConnection judges by: the switches announced on a connection. After a

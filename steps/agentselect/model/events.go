@@ -76,7 +76,7 @@ func (c *conn) opens(r transcript.Record) {
 // greets judges the first events of a connection.
 func (m *Model) greets(c *conn, r transcript.Record) {
 	kind := r.Event.Type
-	if c.events == 0 && kind == vocab.ErrorEvent && !known(r) {
+	if !m.ours() && c.events == 0 && kind == vocab.ErrorEvent && !known(r) {
 		return // the server may say why it accepts no connection
 	}
 	c.events++
@@ -91,7 +91,7 @@ func (m *Model) greets(c *conn, r transcript.Record) {
 	case c.events == 1:
 		m.broken(r, "connected as the first event", "AS-030")
 	case c.events == 2 && c.told:
-		m.judge(r, kind == vocab.AgentListEvent, "agent_list directly after connected", "AS-033", "AS-105")
+		m.judge(r, kind == vocab.AgentListEvent, "agent_list directly after connected", "AS-033", "AS-105", "AC-110")
 	}
 	if answersSwitch(r) {
 		if !c.listed {
@@ -106,12 +106,15 @@ func (m *Model) greets(c *conn, r transcript.Record) {
 
 // lists judges an agent_list.
 func (m *Model) lists(c *conn, r transcript.Record) {
-	m.add(AgentList(r)...)
+	m.add(r, AgentList(r)...)
 	names := namesIn(r, vocab.Agents)
 	if !c.listed && !c.acted {
 		m.kept(r, "AS-008", "AS-016")
 	}
-	m.judge(r, hasBuiltins(names), "agent_list with the three built-in agents", "AS-009")
+	if unread := broken(Agents(r), "AS-083", "AS-113"); !unread || !m.ours() {
+		m.judge(r, hasBuiltins(names), "agent_list with "+strings.Join(vocab.BuiltinIDs, ", "), "AS-009", "AS-001", "AS-034",
+			"AS-117", "AS-129")
+	}
 	current, has := member(r, vocab.CurrentAgentID)
 	id, is := current.(string)
 	_, listed := names[id]
@@ -161,7 +164,7 @@ func (m *Model) renames(c *conn, names map[string]any) {
 
 // switched judges an agent_switched.
 func (m *Model) switched(c *conn, r transcript.Record) {
-	m.add(Switched(r)...)
+	m.add(r, Switched(r)...)
 	if m.ours() {
 		m.ownConnection(r)
 	}

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"parley/features/verdict"
-	"parley/steps/monitor"
 	"parley/steps/obligation"
 	"parley/transport/transcript"
 )
@@ -26,7 +25,7 @@ const maxOpen = 100
 // Model is the state of all connections as derived from the messages so far. It implements obligation.Model.
 type Model struct {
 	observer obligation.Observer
-	out      []verdict.Finding
+	out      []found
 	conns    map[string]*conn
 	sessions map[string]*session // by id
 	requests map[int]request     // unanswered session requests over HTTP, by record
@@ -39,6 +38,12 @@ type Model struct {
 	doubted  []doubted
 	wanted   map[string]map[any]bool // connection → agents that it has asked for; kept in a run only
 	named    map[any]bool            // agents asked for in a session that was named; kept in a run only
+}
+
+// found is a finding about a record of a connection.
+type found struct {
+	verdict.Finding
+	conn string
 }
 
 // conn is an open connection.
@@ -212,8 +217,21 @@ func (m *Model) End() {
 
 // Findings implements obligation.Model.
 func (m *Model) Findings() []verdict.Finding {
-	out := slices.Clone(m.out)
+	out := make([]verdict.Finding, len(m.out))
+	for i, f := range m.out {
+		out[i] = f.Finding
+	}
 	slices.SortStableFunc(out, func(a, b verdict.Finding) int { return a.At - b.At })
+	return out
+}
+
+// On returns the findings about records of a connection after a record, reduced to some clauses.
+func (m *Model) On(conn string, after int, clauses ...string) (out []verdict.Finding) {
+	for _, f := range m.out {
+		if f.Clauses = only(f.Clauses, clauses...); f.conn == conn && f.At > after && len(f.Clauses) > 0 {
+			out = append(out, f.Finding)
+		}
+	}
 	return out
 }
 
@@ -237,16 +255,16 @@ func (m *Model) broken(r transcript.Record, expected string, ids ...string) {
 	m.judge(r, false, expected, ids...)
 }
 
-// add adds findings of shapes.
-func (m *Model) add(found ...verdict.Finding) { m.out = append(m.out, found...) }
+// add adds findings about a record.
+func (m *Model) add(r transcript.Record, list ...verdict.Finding) {
+	for _, f := range list {
+		m.out = append(m.out, found{f, r.Conn})
+	}
+}
 
 func (m *Model) judge(r transcript.Record, ok bool, expected string, ids ...string) {
 	if len(ids) == 0 {
 		return
 	}
-	f := verdict.Finding{Clauses: ids, OK: ok, Expected: expected, At: r.N}
-	if !ok {
-		f.Observed = monitor.Describe(r)
-	}
-	m.out = append(m.out, f)
+	m.add(r, finding(r, ok, expected, ids...))
 }

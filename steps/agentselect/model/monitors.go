@@ -84,16 +84,6 @@ func Judge(o obligation.Observer, t []transcript.Record) []verdict.Finding {
 	return m.Findings()
 }
 
-// JudgeOn returns the findings about the records of a connection that judge one of some clauses, in a run.
-func JudgeOn(t []transcript.Record, conn string, clauses ...string) (out []verdict.Finding) {
-	for _, f := range Judge(obligation.Ours, t) {
-		if f.Clauses = only(f.Clauses, clauses...); len(f.Clauses) > 0 && f.At > 0 && t[f.At-1].Conn == conn {
-			out = append(out, f)
-		}
-	}
-	return out
-}
-
 func each(kind string, judge func(transcript.Record) []verdict.Finding) func([]transcript.Record) []verdict.Finding {
 	return func(t []transcript.Record) []verdict.Finding {
 		var out []verdict.Finding
