@@ -36,7 +36,8 @@ func TestOwing(t *testing.T) {
 		{vocab.Agent, "nothing once it has joined", flip(open + join), nil},
 		{vocab.Agent, "a snapshot when it comes back", flip(stage+"A closed\n") + onB(flip(open+join+joined)),
 			[]string{"snapshot.get before the next tool.call, since relay.join: EA-076"}},
-		{vocab.Agent, "nothing once it has it", flip(stage+"A closed\n") + onB(flip(open+join+joined+snap("g", movies))), nil},
+		{vocab.Agent, "nothing once it has it", flip(stage+"A closed\n") +
+			onB(flip(open+join+joined+snap("g", movies))), nil},
 	} {
 		for observer, o := range map[string]obligation.Observer{"ours": obligation.Ours, "foreign": obligation.Foreign} {
 			t.Run(r.role+"/"+r.reason+"/"+observer, func(t *testing.T) {
