@@ -237,8 +237,9 @@ var more = []row{
 		refuse("invalid_agent_id", "agentId cannot be empty"), "", "AS-011 AS-018 AS-041 AS-081 AS-116"},
 	{"no session, and an unknown code", greeted + asks(`"debugger"`) + refuse("no_session", "m"), "",
 		"AS-092 AS-104 AS-120 AS-127"},
-	{"a switch in a turn that goes on", begun + "A > chat {}\nA < message {}\n" + debug + "A < message {}\n", "",
-		"AS-064 AS-090"},
+	{"a switch in a turn that goes on", begun + "A > chat {}\nA < message {}\n" + debug +
+		`A < message {"content":"x"}` + "\n", "", "AS-064 AS-090"},
+	{"and whose words come twice", begun + "A > chat {}\nA < message {}\n" + debug + "A < message {}\n", "AS-042", ""},
 	{"a switch before a turn begins", begun + "A > chat {}\n" + debug + "A < message {}\n", "", ""},
 	{"a switch at the end of a turn", begun + "A > chat {}\nA < message {}\nA < complete {}\n" + debug +
 		"A < message {}\n", "AS-042", ""},

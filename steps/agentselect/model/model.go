@@ -110,17 +110,18 @@ type doubted struct {
 type session struct {
 	id      string
 	owner   *conn
-	agent   string // of the latest switch; "" if unknown
-	refused string // the agent of a switch refused since; "" for none
-	created bool   // its beginning was observed
-	loaded  bool   // it was loaded, and no other client has named it
-	virgin  bool   // it was created without naming an agent, and nothing can have switched it
-	before  *session
-	chats   bool // a client has chatted in it
-	running bool // a chat was sent, and its end was not observed
-	begun   bool // an event of the running turn was observed
-	waiting bool // a request to the user is open
-	during  *transcript.Record
+	agent   string             // of the latest switch; "" if unknown
+	refused string             // the agent of a switch refused since; "" for none
+	created bool               // its beginning was observed
+	loaded  bool               // it was loaded, and no other client has named it
+	virgin  bool               // it was created without naming an agent, and nothing can have switched it
+	before  *session           // that the connection had before
+	chats   bool               // a client has chatted in it
+	running bool               // a chat was sent, and its end was not observed
+	begun   bool               // an event of the running turn was observed
+	waiting bool               // a request to the user is open
+	during  *transcript.Record // the switch that was carried out in the running turn
+	said    map[string]bool    // events of its turns
 }
 
 // request is a session request.

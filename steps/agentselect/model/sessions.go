@@ -174,7 +174,8 @@ func (m *Model) binds(c *conn, created, loaded string, moves *session) {
 	s := m.sessions[id]
 	if s == nil || id == "" {
 		c.unsure = c.unsure || loaded != "" // its earlier acts are unknown
-		s = &session{id: id, created: loaded == "", virgin: loaded == "" && c.plain, before: former}
+		s = &session{id: id, created: loaded == "", virgin: loaded == "" && c.plain, before: former,
+			said: map[string]bool{}}
 	}
 	if id != "" {
 		m.sessions[id] = s
