@@ -235,6 +235,9 @@ func (c *console) writeTables(run *Run, brief bool) {
 	if t.OtherRole > 0 {
 		c.printHung("", "", c.lang.Say("%s of targets of other roles", c.lang.Count(t.OtherRole, "further clause")), dim)
 	}
+	if line := run.reachedLine(c.lang, c.opts.Verbose); line != "" && !brief {
+		c.printHung("", "", line, dim)
+	}
 }
 
 func levelRows(by map[string]Count) []row {

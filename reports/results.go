@@ -122,7 +122,10 @@ type Run struct {
 	Notes []Note `json:"notes,omitempty"`
 	// faults injected between the client and the server: such results never certify
 	Faults []Fault `json:"faults,omitempty"`
-	Cuts   []Cuts  `json:"cuts,omitempty"` // with --cut-points: one for each course, driver and way of cutting
+	// Obligations of the protocol's model, sorted by On and Owes, with how often each arose: those of 0 the run did not
+	// reach. Absent if the protocol has no such model.
+	Obligations []Obligation `json:"obligations,omitempty"`
+	Cuts        []Cuts       `json:"cuts,omitempty"` // with --cut-points: one for each course, driver and way of cutting
 	// why the target could not be started or reached, or what is there instead
 	Environment  string        `json:"environment,omitempty"`
 	TargetStderr string        `json:"target_stderr,omitempty"` // the end of the stderr of a target that was started

@@ -349,6 +349,7 @@ func (r *run) acceptResult(d *driverRun, pl Planned, res steps.Result) {
 
 // storeResult stores a result in the run and reports it to the observer.
 func (r *run) storeResult(d *driverRun, pl Planned, res steps.Result) {
+	r.countReached(res.Behaviour)
 	r.publishResult(d, pl, r.prepareResult(d, pl, res))
 }
 

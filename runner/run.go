@@ -61,8 +61,7 @@ type Options struct {
 	Own    []OwnFeature           // the user's; such a run never certifies
 	Faults func() []reports.Fault // the effects of injected faults so far; such a run never certifies
 	Beside bool                   // with Own: run the suite's scenarios too, not only its preflight
-	// called before each scenario, concurrently; true skips it, since nothing depends on it any more; may be nil
-	Enough func(Planned) bool
+	Enough func(Planned) bool     // called before each scenario, concurrently; true skips it, as no longer needed; may be nil
 	// is called with the records of each scenario once its result is final, concurrently; may be nil. They are not kept
 	Finished func(Planned, []transcript.Record)
 	Out      string   // folder for transcripts and other evidence; "" keeps none
@@ -135,10 +134,11 @@ type run struct {
 	unfresh    atomic.Bool    // hooks.reset has failed
 	redact     *transcript.Redactor
 	waits      shownWaits
-	drivers    []*driverRun
-	pages      closingDriver // opens the target's page beside the drivers; nil: it has none
-	started    time.Time
-	salt       uint32 // for the run's nonces
+	behaviour
+	drivers []*driverRun
+	pages   closingDriver // opens the target's page beside the drivers; nil: it has none
+	started time.Time
+	salt    uint32 // for the run's nonces
 
 	mu          sync.Mutex
 	results     map[string]map[string]reports.Scenario // driver → scenario id

@@ -50,6 +50,12 @@ type Modelled interface {
 	Model(role string, o obligation.Observer) obligation.Model
 }
 
+// Charted is an optional interface of protocols whose model can be drawn.
+type Charted interface {
+	// Chart describes the model of what a target of a role owes; "" is the first role. The error names an unknown role.
+	Chart(role string) (obligation.Chart, error)
+}
+
 // Passive is implemented by protocols with additional monitors that runs do not use: they judge traffic between two
 // foreign parties.
 type Passive interface {

@@ -19,6 +19,7 @@ import (
 	"parley/features/verdict"
 	"parley/internal/deadline"
 	"parley/steps/monitor"
+	"parley/steps/obligation"
 	"parley/target"
 	"parley/transport/driver"
 	"parley/transport/transcript"
@@ -125,8 +126,10 @@ type Result struct {
 	Squeezed bool                // it could have held some of them if no other scenario had run
 	Last     []transcript.Record // the last of these; see transcript.Last
 	Reached  Reach
-	Late     int    // waits that reached their limit
-	Doubt    *Doubt // nil: nothing that it failed depends on what the run may still find out
+	// Behaviour counts the obligations of the model that arose; nil if the protocol has none
+	Behaviour []obligation.Reached
+	Late      int    // waits that reached their limit
+	Doubt     *Doubt // nil: nothing that it failed depends on what the run may still find out
 
 	t     *transcript.Transcript // of Records
 	begun []stepMark
@@ -350,6 +353,7 @@ func (r *scenario) finishScenario(sc *godog.Scenario, err error) error {
 		r.first = errors.New("the scenario ended before its last step")
 	}
 	res := r.world.sumUpResult(r.s.Protocol.Monitors(), r.first)
+	res.Behaviour = reachedBy(r.s.Protocol, r.s.Env.Role, res.Records)
 	res.AtEnd = slices.Sorted(slices.Values(r.world.judging))
 	res.Scenario, res.Driver, res.Steps, res.Duration, res.Run = sc, r.s.Env.Driver.Name(), r.steps, took, r.slot.Run
 	r.s.Done(res)

@@ -18,7 +18,8 @@ import (
 )
 
 func explainCommand(s *streams) *cobra.Command {
-	var language string
+	var language, role string
+	var model, drawn bool
 	c := &cobra.Command{
 		Use:   "explain ID…",
 		Short: "Show what a clause says, how it is read, and what judges it; or what a scenario or a mutant is about",
@@ -27,9 +28,16 @@ suite reads and observes it, for which roles it is judged, which scenarios, step
 mutants prove that they do, and how to run them alone. A clause that a page and its server share is shown for
 both. For a scenario, show its clauses, its place, its steps with their Go functions, and how to run it alone. For a
 mutant, whose name a report gives after "looks like", show why real servers have its fault, which clauses it breaks,
-what finds it, and how to serve it.`,
-		Example: "  parley explain AS-080 as-053 EA-026\n  parley explain AS-4.1-06\n  parley explain trims-ids",
+what finds it, and how to serve it.
+
+With --model, show what the model of a protocol knows, which judges runs, live sessions, proxied traffic and recordings
+alike: the life cycles that it follows, and what a target owes on which message, with the clauses.`,
+		Example: "  parley explain AS-080 as-053 EA-026\n  parley explain AS-4.1-06\n  parley explain trims-ids\n" +
+			"  parley explain PROTOCOL --model",
 		RunE: func(c *cobra.Command, args []string) error {
+			if model || drawn {
+				return explainModels(args, role, drawn, s)
+			}
 			l, err := parseLang(language)
 			if err != nil {
 				return err
@@ -37,6 +45,9 @@ what finds it, and how to serve it.`,
 			return runExplain(c.Context(), args, l, s)
 		},
 	}
+	c.Flags().BoolVar(&model, "model", false, "show the model of a protocol, as Mermaid diagrams")
+	c.Flags().BoolVar(&drawn, "svg", false, "with --model: what is owed, as a picture")
+	c.Flags().StringVar(&role, "role", "", "with --model: of the targets of this role")
 	declareLangOf(c.Flags(), &language, "what is shown: en or zh; names, steps and errors are in English")
 	return c
 }

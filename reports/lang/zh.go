@@ -125,6 +125,16 @@ var chinese = map[string]string{
 		"CONFLICT：源文档自相矛盾，按合理的读法判定（见 parley explain ID）",
 	"%s of targets of other roles": "%s属于其他角色的目标",
 
+	// the obligations of the model
+	"%d of %d obligations of the model arose": "模型的义务出现了 %d 种，共 %d 种",
+	"Obligations of the model":                "模型的义务",
+	"On":                                      "因何报文",
+	"owed":                                    "应有",
+	"arose":                                   "出现",
+	"came":                                    "已到",
+	"missing":                                 "缺失",
+	"not: %s":                                 "未出现：%s",
+
 	// baseline
 	"Baseline: %s to fix": "基线：%s需要修正", "Baseline: rows to fix": "基线：需要修正的登记",
 	"rows of the baseline to fix": "基线中需要修正的登记", "Baseline: %s expires soon": "基线：%s即将到期",

@@ -16,6 +16,7 @@
 package obligation
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -64,6 +65,7 @@ type Owed[M Message, A any] struct {
 	Waits    bool    // it does not expire after another alternative was taken
 	Mere     bool    // if nothing like it came, the model knows the state all the same
 	Done     bool    // it has come, has expired, or was found missing
+	Proof    int     // a record that shows that its cause was handled, so that it is missing at the end; 0: none
 
 	came  M     // the message that settled it
 	state State // Open until the book says otherwise
@@ -86,8 +88,16 @@ type Book[M Message, A any] struct {
 	Findings []verdict.Finding
 	Model    string // the name of the model in its findings
 	// Rate says how well a message matches what is owed; the best match settles. nil: the one that was entered first.
-	Rate  func(o *Owed[M, A], p M) int
-	Loose bool // nothing is owed any more: what is entered is optional
+	Rate func(o *Owed[M, A], p M) int
+	// Name says on which message something is owed, and what, for Tally; nil: nothing is counted.
+	Name func(o *Owed[M, A]) (on, owes string)
+	// Duties collects the obligations with their clauses, for a chart; nil: nothing is collected
+	Duties Duties
+	Tally  Tally // what became of the obligations; may be shared by the books of a transcript
+	Loose  bool  // nothing is owed any more: what is entered is optional
+	// Patient is for traffic whose fences may be answered early: what is due by a fence may still come until the end.
+	Patient bool
+	Until   string // how a text says up to when nothing came, with a verb for the record; "": by a fence
 
 	all     []*Owed[M, A] // as they were entered
 	owed    []*Owed[M, A] // those that are not done
@@ -121,13 +131,18 @@ type overdue[M Message, A any] struct {
 	at           time.Duration // when it was answered
 }
 
+const byFence = "up to the fence (record %d)"
+
 // Owe enters a message that must come.
 func (b *Book[M, A]) Owe(o *Owed[M, A]) *Owed[M, A] {
 	o.Optional = o.Optional || b.Loose
 	if o.Choice == nil {
 		o.Choice = &Choice{}
 	}
-	b.all, b.owed = append(b.all, o), append(b.owed, o)
+	if b.owed = append(b.owed, o); !b.Patient { // else no step waits for it, and there may be many
+		b.all = append(b.all, o)
+	}
+	b.count(o, Coverage{Owed: 1})
 	return o
 }
 
@@ -177,30 +192,58 @@ func (b *Book[M, A]) rate(o *Owed[M, A], p M) int {
 	return b.Rate(o, p)
 }
 
-// Settle takes a message of the party, and reports whether something called for it. If it matches several owed
-// messages, the best match is settled.
-func (b *Book[M, A]) Settle(p M) bool {
+// Settle takes a message of the party. It returns the owed message that it settles, nil if there is none, and whether
+// something called for it: also what was due by an earlier fence. If it matches several owed messages, the best match
+// is settled.
+func (b *Book[M, A]) Settle(p M) (o *Owed[M, A], calledFor bool) {
 	if slices.ContainsFunc(b.overdue, func(o overdue[M, A]) bool { return o.InTurn && o.Match(p) }) {
 		b.heard = append(b.heard, Heard[M, A]{Message: p})
-		return b.behindFence(p)
+		return nil, b.behindFence(p)
 	}
 	i := b.best(p)
 	if i < 0 {
-		behind := b.behindFence(p)
+		calledFor = b.behindFence(p)
 		b.heard = append(b.heard, Heard[M, A]{Message: p})
-		return behind
+		return nil, calledFor
 	}
-	o := b.owed[i]
+	o = b.owed[i]
 	b.heard = append(b.heard, Heard[M, A]{p, o})
 	o.Done = true
 	o.came, o.state = p, Came
+	b.count(o, Coverage{Settled: 1})
 	b.owed = slices.Delete(b.owed, i, i+1)
 	b.Take(o.Choice)
 	b.Keep(p, append(slices.Clone(o.Clauses), o.Shown...)...)
 	if o.Met != nil {
 		o.Met(p)
 	}
-	return true
+	return o, true
+}
+
+// Each calls do for everything owed or permitted that has neither come nor expired.
+func (b *Book[M, A]) Each(do func(*Owed[M, A])) {
+	for _, o := range b.owed {
+		if !o.Done {
+			do(o)
+		}
+	}
+}
+
+// Forget drops the oldest messages that were heard, so that at most so many are kept.
+func (b *Book[M, A]) Forget(most int) {
+	if n := len(b.heard) - most; n > most {
+		b.heard = slices.Delete(b.heard, 0, n)
+	}
+}
+
+// Prove finds what is missing at the end although its cause was handled (Owed.Proof).
+func (b *Book[M, A]) Prove() {
+	for _, o := range b.owed {
+		if o.Proof > 0 && o.Due(o.Proof) {
+			o.Done = true
+			b.missing(o, fmt.Sprintf(cmp.Or(b.Until, byFence), o.Proof))
+		}
+	}
 }
 
 // Handled returns the record before which everything has been handled.
@@ -219,10 +262,14 @@ func (b *Book[M, A]) Fence(before, at int, now time.Duration) {
 	})
 	for _, o := range b.owed {
 		o.Done = o.Done || o.Optional && o.Passing && o.Cause.Record() < before && (o.Queued == nil || !o.Queued(before))
-		if o.Due(before) {
+		switch {
+		case !o.Due(before):
+		case b.Patient:
+			o.Proof = max(o.Proof, at)
+		default:
 			o.Done = true
 			found := len(b.Findings)
-			if b.missing(o, fmt.Sprintf("up to the fence (record %d)", at)) {
+			if b.missing(o, fmt.Sprintf(byFence, at)) {
 				b.overdue = append(b.overdue, overdue[M, A]{Owed: o, found: found, asked: b.handled, fence: at, at: now})
 			}
 		}
@@ -279,6 +326,7 @@ func (b *Book[M, A]) missing(o *Owed[M, A], by string) bool {
 	if mere {
 		b.Findings[len(b.Findings)-1].Model = ""
 	}
+	b.count(o, Coverage{Missing: 1})
 	for _, way := range ways {
 		way.state = Missing
 	}

@@ -96,7 +96,7 @@ type Entry struct {
 // Owing lists what the party owes now, oldest first: not what it may do. After a deviation of the model that is
 // unknown, and it lists nothing.
 func (b *Book[M, A]) Owing() (out []Entry) {
-	if b.deviated() {
+	if b.Deviated() {
 		return nil
 	}
 	at := map[*Choice]int{} // of several ways, the first is an entry, and has the others
@@ -117,9 +117,9 @@ func (b *Book[M, A]) Owing() (out []Entry) {
 	return out
 }
 
-// deviated reports whether a finding is a deviation of the model. Findings are looked at once: of those before the
+// Deviated reports whether a finding is a deviation of the model. Findings are looked at once: of those before the
 // first deviation none becomes one, and that one may be withdrawn (behindFence).
-func (b *Book[M, A]) deviated() bool {
+func (b *Book[M, A]) Deviated() bool {
 	for ; b.kept < len(b.Findings); b.kept++ {
 		if f := &b.Findings[b.kept]; !f.OK && f.Model != "" {
 			return true

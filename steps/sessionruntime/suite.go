@@ -22,7 +22,6 @@ import (
 	"parley/steps/sessionruntime/binding"
 	"parley/steps/sessionruntime/checkup"
 	judge "parley/steps/sessionruntime/model"
-	"parley/steps/sessionruntime/passive"
 	"parley/steps/sessionruntime/probe"
 	"parley/target"
 	"parley/transport/driver"
@@ -101,13 +100,16 @@ func (Protocol) NotRunnable(*steps.Env, []string) string { return "" }
 func (Protocol) Monitors() []monitor.Monitor { return judge.All() }
 
 // Model implements steps.Modelled.
-func (Protocol) Model(_ string, o obligation.Observer) obligation.Model { return judge.NewBus(o) }
+func (Protocol) Model(_ string, o obligation.Observer) obligation.Model { return judge.New(o) }
+
+// Chart implements steps.Charted.
+func (Protocol) Chart(string) (obligation.Chart, error) { return judge.Chart() }
 
 // Passive implements steps.Passive.
-func (Protocol) Passive() []monitor.Monitor { return passive.Monitors() }
+func (Protocol) Passive() []monitor.Monitor { return judge.TrafficMonitors() }
 
 // Client implements steps.Clients.
-func (Protocol) Client() (string, []monitor.Monitor) { return "bus", passive.ClientMonitors() }
+func (Protocol) Client() (string, []monitor.Monitor) { return "bus", judge.PartyMonitors() }
 
 // Subprotocols implements steps.Protocol.
 func (Protocol) Subprotocols(p *target.Profile) []string { return binding.Of(p).WS.Subprotocols }

@@ -18,13 +18,14 @@ type move struct {
 	answered bool
 	again    bool // the same or similar was requested and not answered yet: the outcome is left open
 	fallback *owed
+	refused  bool // in foreign traffic: the frontend may have been told that it does not take place
 }
 
 // remove handles scenario D.
 func (m *Model) remove(d Message) {
 	mv := &move{agent: d.AgentID, asked: d}
 	mv.again = m.pending(mv)
-	known := m.presence[mv.agent] == present && !mv.again
+	known := m.has(mv.agent) == present && !mv.again
 	m.moves = append(m.moves, mv)
 	clauses := []string{"RT-008", "RT-018", "RT-020", "RT-034", "RT-108", "RT-110"}
 	stopped := []string{"RT-018", "RT-110"} // the CANCEL already shows that it was accepted
@@ -49,7 +50,7 @@ func (m *Model) remove(d Message) {
 	}
 	var request *owed
 	goOn := func(cause Message, clauses []string, open bool) {
-		open = open || len(may) > 0 || m.goesOn(mv.agent)
+		open = open || len(may) > 0 || m.goesOn(mv.agent) || mv.refused
 		if request == nil {
 			request = m.request(mv, cause, clauses, open || mv.request.N > 0) // a request that came too early still counts
 			m.unbind(mv)
@@ -142,7 +143,7 @@ func (m *Model) requested(mv *move, p Message) {
 
 // mayLeave handles a removal whose outcome is left open.
 func (m *Model) mayLeave(mv *move, cause Message) {
-	if m.presence[mv.agent] == absent {
+	if m.has(mv.agent) == absent {
 		return
 	}
 	m.presence[mv.agent] = maybe
@@ -174,7 +175,7 @@ func (m *Model) fallBack(mv *move, cause Message) {
 	}
 	rest := slices.DeleteFunc(m.agents(maybe), func(a string) bool { return a == mv.agent })
 	_, sure := m.sole()
-	if sure && slices.ContainsFunc(rest, func(a string) bool { return m.presence[a] == present }) {
+	if sure && slices.ContainsFunc(rest, func(a string) bool { return m.has(a) == present }) {
 		mv.fallback = m.announce(cause, mv.agent, rest, []string{"RT-006", "RT-063", "RT-065", "RT-112"}, true)
 		mv.fallback.Passing = false // it may come with the request or with the receipt
 	} else {
@@ -186,7 +187,7 @@ func (m *Model) fallBack(mv *move, cause Message) {
 // invite handles scenario E.
 func (m *Model) invite(d Message) {
 	mv := &move{add: true, agent: d.AgentID, asked: d, invited: true}
-	mv.again = m.pending(mv) || m.presence[mv.agent] != absent
+	mv.again = m.pending(mv) || m.has(mv.agent) != absent
 	m.moves = append(m.moves, mv)
 	m.owe(RequestAdd, &owed{What: "CONTROL REQUEST_ADD_AGENT for " + mv.agent + " to SYSTEM", Cause: d,
 		Optional: mv.again, About: about{agent: mv.agent}, Shown: []string{"RT-025", "RT-172"},
@@ -263,7 +264,7 @@ func (m *Model) strayReceipt(d Message, add, done bool) {
 		}
 		return
 	}
-	if (m.presence[d.AgentID] == present) != add {
+	if (m.has(d.AgentID) == present) != add {
 		m.presence[d.AgentID] = maybe
 	}
 	if !add {
@@ -310,7 +311,9 @@ func (m *Model) added(mv *move, d Message) {
 	clauses := []string{"RT-017", "RT-043", "RT-046", "RT-124", "RT-127", "RT-163"}
 	m.owe(Added, &owed{What: "EVENT AGENT_ADDED to the frontend", Cause: d,
 		About: about{agent: mv.agent}, Clauses: m.beside(Added, clauses...),
-		Shown: []string{"RT-010", "RT-111", "RT-126"}, Optional: !mv.invited, Met: m.tells(Added),
+		Shown: []string{"RT-010", "RT-111", "RT-122", "RT-126", "RT-160"}, Optional: !mv.invited, Met: func(p Message) {
+			m.results[Added], m.arrived[mv.agent] = true, p.N
+		},
 		Amiss: m.toldAmiss(d, vocab.AgentAdded, []string{"RT-127"}, []string{"RT-124", "RT-127"}),
 		Match: kindOf(Added, ofMove(mv))})
 	m.announce(d, "", []string{mv.agent}, nil, true) // RT-123
@@ -340,7 +343,7 @@ func (m *Model) removed(mv *move, d Message) {
 	m.left[mv.agent] = true
 	m.owe(Removed, &owed{What: "EVENT AGENT_REMOVED to the frontend", Cause: d, About: about{agent: mv.agent},
 		Clauses: m.beside(Removed, "RT-018", "RT-044", "RT-046", "RT-116", "RT-164"), Met: m.tells(Removed),
-		Shown: []string{"RT-010", "RT-111", "RT-115", "RT-171"},
+		Shown: []string{"RT-010", "RT-111", "RT-115", "RT-160", "RT-171"},
 		Amiss: m.toldAmiss(d, vocab.AgentRemoved, []string{"RT-116"}, []string{"RT-116"}),
 		Match: kindOf(Removed, ofMove(mv))})
 	if mv.fallback != nil && !mv.fallback.Done && m.active[mv.agent] { // due by now

@@ -220,8 +220,12 @@ func (m *Model) cancelAck(d Message) {
 	if d.Event == vocab.Control {
 		clauses = append(clauses, "RT-005", "RT-038")
 	}
+	shown := []string{"RT-095", "RT-100", "RT-103", "RT-160"}
+	if d.Event == vocab.Control {
+		shown = append(shown, "RT-162")
+	}
 	m.owe(Canceled, &owed{What: "EVENT CANCELED to the frontend", Cause: d, About: about{turn: t},
-		Clauses: clauses, Shown: []string{"RT-095", "RT-103"},
+		Clauses: clauses, Shown: shown,
 		Amiss:    m.elsewhere(d, []string{"RT-105"}, func(p Message) bool { return p.is("", vocab.Canceled, "") }),
 		Optional: late || t.mayStop || t.status == unclear || t.status == completed || t.status == failed,
 		Match:    kindOf(Canceled, m.ofTurn(t))})

@@ -56,6 +56,10 @@ var courses = []row{
 	{reason: "A: no acknowledgement",
 		in: "set main a,b,c a 60ms\n> user USER_INPUT #1\n< USER_INPUT @a t1 #1\n< TURN_ACCEPTED t1 of=a\n+ 60ms\n" +
 			"< ROUTE_TIMEOUT t1\nfence\n" + next, kept: "077 078"},
+	{reason: "A: an acknowledgement that is none",
+		in: "set main a,b,c a 60ms\n> user USER_INPUT #1\n< USER_INPUT @a t1 #1\n< TURN_ACCEPTED t1 of=a\n+ 60ms\n" +
+			"< ROUTE_TIMEOUT t1\nfence\n> user USER_INPUT #9\n< USER_INPUT @a t9 #9\n< TURN_ACCEPTED t9 of=a\n" +
+			"> a CANCEL_ACK t9\n+ 60ms\n< ROUTE_TIMEOUT t9\nfence\n", kept: "059"},
 	{reason: "A: no agent is active, and there is a default agent",
 		in:   "set main a,b,c -\n> user USER_INPUT #1\n< USER_INPUT @b t1 #1\n< TURN_ACCEPTED t1 of=b\nfence\n",
 		kept: "070 075 076"},

@@ -35,12 +35,15 @@ func (h *handover) unconfirmed() (clauses []string, expected string) {
 func (m *Model) handover(d Message) {
 	h := &handover{asked: d, from: d.From, to: d.TargetAgent}
 	was, sure := m.sole()
-	h.free = m.presence[h.from] != present || m.presence[h.to] != present || sure && was == h.to || h.from == h.to || !sure
+	h.free = m.has(h.from) != present || m.has(h.to) != present || sure && was == h.to || h.from == h.to || !sure
 	for _, other := range m.handovers {
-		h.free = h.free || other.open() && other.asked.Turn == d.Turn // another one of the same turn is still open
+		if other.open() && (m.watched || other.asked.Turn == d.Turn) { // another one of the same turn is still open
+			h.free = true
+			m.doubtHandovers()
+		}
 	}
 	m.handovers = append(m.handovers, h)
-	if m.presence[h.to] != present { // the orchestrator may ask for it first
+	if m.has(h.to) != present { // the orchestrator may ask for it first
 		m.mayAsk(d, h.to)
 	}
 	m.owe(Prompt, &owed{What: "CONTROL HANDOVER_UI_PROMPT to the frontend", Cause: d, About: about{agent: h.to},
@@ -67,12 +70,18 @@ func (m *Model) prompted(h *handover, p Message) {
 	h.prompt = p
 	m.Hold(p, "RT-061", "RT-128", "RT-133")
 	m.correlates(p)
-	for _, part := range [][2]string{{"the agent that asks", h.from}, {"the new agent", h.to},
-		{"the reason", text(h.asked.Payload, "reason")}} {
-		m.Member(part[1] == "" || Mentions(p, part[1]), p, []string{"RT-132", "RT-130"},
+	parts := [][2]string{{"the agent that asks", h.from}, {"the new agent", h.to}}
+	if !m.watched { // else it may be told in other words
+		parts = append(parts, [2]string{"the reason", text(h.asked.Payload, "reason")})
+	}
+	for _, part := range parts {
+		if m.watched && h.free {
+			break
+		}
+		m.Member(part[1] == "" || Mentions(p, part[1]) || p.TargetAgent == part[1], p, []string{"RT-132", "RT-130"},
 			"a prompt with the context of the request: "+part[0]+" "+quote(part[1]), "%s", clip(p.Payload))
 	}
-	m.Member(p.Turn != "" || m.wordsOf(h.from, p) || mentions(p.Payload, text(h.asked.Payload, "summary")), p,
+	m.Member(m.watched || p.Turn != "" || m.wordsOf(h.from, p) || mentions(p.Payload, text(h.asked.Payload, "summary")), p,
 		[]string{"RT-132"},
 		"the last output of agent "+h.from+", its summary, or the turn_id", "%s", clip(p.Payload))
 }
@@ -149,13 +158,14 @@ func (m *Model) decide(d Message) {
 
 // takePlace expects what a confirmation of a handover leads to.
 func (m *Model) takePlace(h *handover, d Message) {
-	if m.presence[h.to] != present {
+	if m.has(h.to) != present {
 		m.mayAsk(d, h.to)
 	}
 	was, sure := m.sole()
-	free := h.free || !sure || was == h.to || m.presence[h.to] != present
+	free := h.free || !sure || was == h.to || m.has(h.to) != present
 	clauses := []string{"RT-006", "RT-019", "RT-035", "RT-061", "RT-063", "RT-134", "RT-065", "RT-165"}
 	change := m.announce(d, was, []string{h.to}, clauses, free)
+	change.Shown = append(change.Shown, "RT-133")
 	wrong, met := change.Amiss, change.Met
 	change.Mere, change.Met = true, func(p Message) {
 		if h.handed {
@@ -222,7 +232,10 @@ func (m *Model) handed(h *handover, change *owed, d, p Message) {
 	if change.Done && !change.Optional {
 		m.Keep(p, "RT-136", "RT-061")
 	}
-	if m.spoke(h) {
+	if m.watched && change.Done {
+		m.judgeAttached(h, p)
+	}
+	if !m.watched && m.spoke(h) {
 		m.Member(m.lastWords(h, p), p, []string{"RT-129", "RT-135"},
 			"the context with the last output of agent "+h.from+"", "%s", clip(p.Payload))
 	}
@@ -287,7 +300,7 @@ func (m *Model) decideAny(d Message, open []*handover) {
 // isContext reports whether an input is the context of a handover rather than something the user said.
 func (m *Model) isContext(h *handover, p Message) bool {
 	for _, in := range m.inputs {
-		if in.token == Token(p.Payload) && in.routed == nil && in.forbid == nil && wjson.Equal(in.said.Payload, p.Payload) {
+		if in.token == m.key(p.Payload) && in.routed == nil && in.forbid == nil && wjson.Equal(in.said.Payload, p.Payload) {
 			return false
 		}
 	}

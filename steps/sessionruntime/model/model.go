@@ -8,6 +8,7 @@ import (
 	"time"
 
 	vocab "parley/protocol/sessionruntime"
+	"parley/steps/obligation"
 )
 
 // Model tracks what one session's orchestrator must, may and must not do, given what was delivered to it and what it
@@ -18,7 +19,7 @@ import (
 // next fence.
 type Model struct {
 	book
-
+	foreign
 	id        string
 	limits    Limits
 	presence  map[string]presence
@@ -38,6 +39,7 @@ type Model struct {
 	answers   int     // session receipts from SessionManager so far
 	greeting  *owed   // the optional announcement of the initial agent
 	unnamed   int     // session receipts matched to an EVENT of another name, which may have meant something else
+	busySince Message // the latest SWITCH_AGENT of the frontend while a turn was in progress
 	canceled  Message // the user's last cancel
 
 	bus     *shared         // what is known of all sessions
@@ -51,9 +53,13 @@ type shared struct {
 	strict bool              // judge by the strict reading where the documents contradict each other
 	told   map[string]bool   // the messages of agents that were delivered on SYSTEM, by event and subtype
 	turns  map[string]string // turn_id → session
+	tally  obligation.Tally
+	duties obligation.Duties // nil: not collected
 }
 
-func newShared() *shared { return &shared{told: map[string]bool{}, turns: map[string]string{}} }
+func newShared() *shared {
+	return &shared{told: map[string]bool{}, turns: map[string]string{}, tally: obligation.Tally{}}
+}
 
 // hear notes a message of an agent that was delivered on SYSTEM.
 func (b *shared) hear(d Message) {
@@ -79,7 +85,7 @@ func (m *Model) shifts(d Message) {
 		m.shift = []string{"RT-028"}
 	case observed:
 	case d.Event == vocab.UserInput && form == nil:
-	case d.Event == vocab.UserInput && m.presence[who] != present: // the agent that it names has not become active
+	case d.Event == vocab.UserInput && m.has(who) != present: // the agent that it names has not become active
 		m.shift = []string{"RT-048", "RT-049", "RT-086"}
 	case d.Event == vocab.UserInput:
 		m.shift = []string{"RT-063", "RT-064", "RT-088"}
@@ -119,7 +125,9 @@ func newModel(bus *shared, id string, limits Limits, agents []string, active str
 		active: map[string]bool{active: true}, seen: map[string]bool{},
 		turns: map[string]*turn{}, outputs: map[string]*output{}, bus: bus, left: map[string]bool{},
 		results: map[Kind]bool{}}
-	m.book.Model, m.Rate = fmt.Sprintf("%s/%d", id, at.N), fits
+	m.book.Model, m.Rate, m.Name, m.Tally = fmt.Sprintf("%s/%d", id, at.N), fits, named, bus.tally
+	m.Duties = bus.duties
+	m.arrived = map[string]int{}
 	for _, a := range agents {
 		m.presence[a] = present
 	}
@@ -201,7 +209,7 @@ var consequences = map[string][]Kind{
 func (m *Model) observed(d Message) {
 	m.forbid(d, "it was on BROADCAST, which is for observation only", consequences[d.Subtype], "RT-028")
 	m.said = append(m.said,
-		remark{token: Token(d.Payload), why: "it was on BROADCAST, which is for observation only",
+		remark{token: m.key(d.Payload), why: "it was on BROADCAST, which is for observation only",
 			clauses: []string{"RT-028"}})
 }
 
@@ -244,6 +252,9 @@ func (m *Model) fromAgent(d Message) {
 	}
 	switch {
 	case d.is(vocab.AgentOutput, "", ""):
+		if t := m.turns[d.Turn]; m.watched && t != nil && t.agent == d.From {
+			t.speech.add(d)
+		}
 		m.output(d)
 	case d.is(vocab.Control, vocab.InputAck, ""):
 		m.inputAck(d)
@@ -388,7 +399,18 @@ func (m *Model) awaitAccepted(t *turn) {
 		o.Met(in.accepted)
 		return
 	}
-	m.owe(Accepted, o)
+	t.accept = m.owe(Accepted, o)
+}
+
+// announced judges that TURN_ACCEPTED comes before any other message of a turn to the frontend.
+func (m *Model) announced(p Message) {
+	t := m.turns[p.Turn]
+	if t == nil || p.Turn == "" || t.accept == nil || t.accept.Done || p.Target != vocab.ToFrontend ||
+		p.Event == vocab.UserInput || p.Subtype == vocab.TurnAccepted {
+		return
+	}
+	t.accept.Done = true
+	m.Fail(p, t.accept.Clauses, "TURN_ACCEPTED of the turn first", "%s", p.Name())
 }
 
 func (m *Model) strayAccepted(p Message) {

@@ -49,8 +49,10 @@ type Bus struct {
 	models   map[string]*Model // current sessions
 	coming   map[string]*Model // sessions that are being set up again
 	all      []*Model          // including sessions since set up again
+	over     []verdict.Finding // of sessions that were dropped
 	fences   map[string]int    // id → record that sent the fence
 	shared   *shared
+	blind    bool // it carries messages that cannot be read
 }
 
 // NewBus returns a Bus without sessions.
@@ -127,6 +129,7 @@ func (j *Bus) Due(before int) bool {
 
 // Findings implements obligation.Model: those of one session after those of another.
 func (j *Bus) Findings() (out []verdict.Finding) {
+	out = slices.Clone(j.over)
 	for _, m := range j.all {
 		out = append(out, m.Found()...)
 	}
@@ -145,8 +148,15 @@ func (j *Bus) Owing() (out []obligation.Entry) {
 	return out
 }
 
+// Reached implements obligation.Reaching.
+func (j *Bus) Reached() []obligation.Reached { return j.shared.tally.List() }
+
 // End implements obligation.Model.
-func (j *Bus) End() {}
+func (j *Bus) End() {
+	for _, m := range j.all {
+		m.end()
+	}
+}
 
 // Take implements obligation.Model.
 func (j *Bus) Take(r transcript.Record) {
@@ -161,18 +171,50 @@ func (j *Bus) Take(r transcript.Record) {
 	if !ok {
 		return
 	}
+	switch m := j.session(msg); {
+	case m == nil:
+	case j.observer != obligation.Ours:
+		m.see(msg)
+	case msg.Delivered:
+		m.Delivered(msg)
+	default:
+		m.Published(msg)
+	}
+}
+
+// session returns the session of a message; nil if it is none that is judged.
+func (j *Bus) session(msg Message) *Model {
 	m := j.models[msg.Session]
 	switch {
 	case m == nil && !msg.Delivered && msg.Session == "" && len(j.models) == 1: // a bus with a single session
 		for _, m = range j.models {
 		}
-	case m == nil:
-		return
+	case j.observer == obligation.Ours:
+	case j.coming[msg.Session] != nil: // it may belong to the old one or to the new one
+		j.coming[msg.Session].off = true
+		return nil
+	case m == nil && msg.Session == "" && !msg.Delivered:
+		return nil
+	case m == nil: // joined in the middle
+		m = newModel(j.shared, msg.Session, Limits{}, nil, "", Message{N: msg.N, At: msg.At})
+		m.watch()
+		m.active = map[string]bool{}
+		j.add(m)
+		j.models[msg.Session] = m
 	}
-	if msg.Delivered {
-		m.Delivered(msg)
-	} else {
-		m.Published(msg)
+	return m
+}
+
+// add keeps a new model, and drops the oldest if there are too many.
+func (j *Bus) add(m *Model) {
+	if j.all = append(j.all, m); len(j.all) > mostSessions && j.observer != obligation.Ours {
+		old := j.all[0]
+		old.end()
+		j.over = append(j.over, old.Found()...)
+		j.all = j.all[1:]
+		if j.models[old.id] == old {
+			delete(j.models, old.id)
+		}
 	}
 }
 
@@ -239,7 +281,11 @@ func (j *Bus) forget() {
 
 func (j *Bus) fenced(before, at int, now time.Duration) {
 	for _, m := range j.models {
-		m.Fenced(before, at, now)
+		if j.observer == obligation.Ours {
+			m.Fenced(before, at, now)
+		} else if !m.off {
+			m.fenced(before, at, now)
+		}
 	}
 }
 
@@ -260,7 +306,18 @@ func (j *Bus) setUp(data map[string]any, r transcript.Record) {
 	}
 	m := newModel(j.shared, id, Limits{InputAck: ms("input_ack_ms"), CancelAck: ms("cancel_ack_ms")}, agents, active,
 		Message{N: r.N, At: r.At})
-	j.all = append(j.all, m)
+	if j.observer != obligation.Ours {
+		if m.watch(); len(agents) > 0 {
+			m.open = false
+		}
+		if old := j.models[id]; old != nil {
+			old.end()
+		}
+		j.coming[id] = m
+		j.add(m)
+		return
+	}
+	j.add(m)
 	if j.models[id] == nil {
 		j.models[id] = m
 		return

@@ -13,7 +13,7 @@ import (
 	"parley/transport/transcript"
 )
 
-func everyRow() []row { return slices.Concat(courses, faults, messageFaults, leftOpen) }
+func everyRow() []row { return slices.Concat(courses, faults, messageFaults, lateFaults, leftOpen) }
 
 // TestEveryClauseIsKeptAndBroken checks that some transcript keeps, and some breaks, every clause: otherwise it is
 // not judged.

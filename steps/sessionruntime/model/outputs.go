@@ -1,6 +1,9 @@
 package model
 
-import wjson "parley/transport/wire/json"
+import (
+	vocab "parley/protocol/sessionruntime"
+	wjson "parley/transport/wire/json"
+)
 
 // output is one AGENT_OUTPUT of an agent.
 type output struct {
@@ -12,12 +15,13 @@ type output struct {
 	twice  bool
 	first  bool // sent in a turn that was not acknowledged
 	gone   bool // later output of its turn was forwarded first
+	owed   *owed
 }
 
 func (m *Model) output(d Message) {
 	o := &output{d: d, turn: m.turns[d.Turn]}
 	t := o.turn
-	m.outputs[PieceToken(d)] = o
+	m.outputs[m.piece(d)] = o
 	if o.why = unfit(d, t); o.why != "" || t == nil {
 		m.Hold(d, m.againstOutput(o)...)
 		if t != nil {
@@ -28,14 +32,14 @@ func (m *Model) output(d Message) {
 	if t.stopping.N > 0 {
 		m.Hold(d, "RT-100", "RT-105")
 	}
-	o.must = t.status == running && !t.asked && m.presence[t.agent] == present && m.sure(t)
+	o.must = t.status == running && !t.asked && m.has(t.agent) == present && (m.watched || m.sure(t))
 	t.said, t.sent = append(t.said, o), append(t.sent, o)
-	fits := func(p Message) bool { return PieceToken(p) == PieceToken(d) && o.passed == 0 }
+	fits := func(p Message) bool { return m.piece(p) == m.piece(d) && o.passed == 0 }
 	if o.must {
-		m.owe(Output, &owed{What: "the output forwarded to the frontend as it comes", Cause: d, About: about{turn: t},
-			Clauses: m.aboutOutput(d, t), Shown: []string{"RT-015", "RT-141", "RT-142", "RT-150"},
+		o.owed = m.owe(Output, &owed{What: "the output forwarded to the frontend as it comes", Cause: d,
+			About: about{turn: t}, Clauses: m.aboutOutput(d, t), Shown: []string{"RT-015", "RT-141", "RT-142", "RT-150"},
 			Amiss: m.elsewhere(d, []string{"RT-002", "RT-015", "RT-139"}, func(p Message) bool {
-				return PieceToken(p) == PieceToken(d) && p.Kind() != Output && p.N > d.N
+				return m.piece(p) == m.piece(d) && p.Kind() != Output && p.N > d.N
 			}),
 			Late: func(Message) []string {
 				if m.latestOf(t) == d.N { // its agent has not sent more: the fence was early
@@ -45,10 +49,10 @@ func (m *Model) output(d Message) {
 			},
 			Match: kindOf(Output, fits), Met: func(p Message) { m.forwarded(o, p) }})
 	} else {
-		m.owe(Output, &owed{What: "the output forwarded", Cause: d, Optional: true, Match: kindOf(Output, fits),
+		o.owed = m.owe(Output, &owed{What: "the output forwarded", Cause: d, Optional: true, Match: kindOf(Output, fits),
 			Met: func(p Message) { m.forwarded(o, p) }})
 	}
-	if t.status == running && !m.sure(t) { // the turn may have timed out by now
+	if t.status == running && !m.watched && !m.sure(t) { // the turn may have timed out by now
 		t.status = unclear
 	}
 	switch {
@@ -120,12 +124,29 @@ func unfit(d Message, t *turn) string {
 // forwarded judges output forwarded to the frontend (RT-148, RT-149).
 func (m *Model) forwarded(o *output, p Message) {
 	o.passed++
+	t := o.turn
+	t.inTime = t.inTime || m.watched && t.acked.N > 0 && t.acked.N < o.d.N && t.acked.Target == o.d.Target
+	if t.told == 0 {
+		t.told = p.N
+	}
+	if m.watched {
+		m.saw(o.d.N, p.N)
+	}
 	o.turn.implicit, o.turn.spoke, o.turn.crossed = o.turn.implicit || o.first, true, false
 	m.Member(wjson.Equal(o.d.Payload, p.Payload), p, []string{"RT-148"}, "the agent's payload: "+clip(o.d.Payload),
 		"%s", clip(p.Payload))
 	m.kept(o.d, p, nil, []string{"RT-149"})
+	if o.d.Target == vocab.ToBroadcast {
+		m.Keep(p, "RT-042", "RT-168")
+	}
+	if o.d.Final && t.acked.N > 0 && t.acked.N < t.sent[0].d.N {
+		m.Keep(p, "RT-003", "RT-056", "RT-077", "RT-080", "RT-161")
+		if t.in.mentions {
+			m.Keep(p, "RT-094")
+		}
+	}
 	if o.gone {
-		m.Member(false, p, []string{"RT-150"}, "output forwarded as it comes",
+		m.Member(false, p, []string{"RT-139", "RT-150"}, "output forwarded as it comes",
 			"this was forwarded after a later one of its turn")
 	}
 	for i, other := range o.turn.said {
@@ -136,12 +157,14 @@ func (m *Model) forwarded(o *output, p Message) {
 			o.turn.said = o.turn.said[i+1:] // earlier output comes too late from here on
 			break
 		}
-		other.gone = true
+		if other.gone = true; m.watched && other.owed != nil {
+			other.owed.Proof = p.N
+		}
 	}
 }
 
 func (m *Model) strayOutput(p Message) {
-	o := m.outputs[PieceToken(p)]
+	o := m.outputs[m.piece(p)]
 	switch {
 	case o == nil:
 		m.Fail(p, []string{"RT-002", "RT-141"}, "only output of agents forwarded",

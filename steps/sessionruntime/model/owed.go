@@ -7,6 +7,7 @@ import (
 
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps/obligation"
+	wjson "parley/transport/wire/json"
 )
 
 // The parts of the book that the model keeps.
@@ -73,6 +74,9 @@ func fits(o *owed, p Message) int {
 	return most
 }
 
+// like reports whether a message is of the kind that is owed.
+func like(o *owed, p Message) bool { return o.About.kind != Other && p.Kind() == o.About.kind }
+
 // queued returns a function that reports whether an input had not been routed before a record: what is done with an
 // input that comes while a turn is in progress is left open (RT-G05), so it may be queued, and whatever ends that turn
 // releases it. It returns nil for nil.
@@ -85,7 +89,27 @@ func queued(in *input) func(before int) bool {
 
 // Published takes in a message that the orchestrator published.
 func (m *Model) Published(p Message) {
-	if !m.Settle(p) {
+	m.announced(p)
+	o, calledFor := m.Settle(p)
+	if m.watched && o != nil && !o.Optional && o.Cause.Delivered {
+		m.saw(o.Cause.N, p.N)
+		m.Each(func(other *owed) { // what an earlier message may have led to would have come
+			other.Done = other.Done || other.Optional && other.Passing && other.Cause.N < o.Cause.N &&
+				(other.Queued == nil || !other.Queued(o.Cause.N))
+		})
+	}
+	switch {
+	case m.watched && o != nil:
+		if c := o.Cause; p.Event == vocab.Error && c.Event == vocab.Error && c.Subtype != p.Subtype &&
+			!wjson.Equal(c.Payload, p.Payload) { // it may be the orchestrator's own
+			m.news(p)
+		}
+	case m.watched:
+		m.denied(p)
+		m.refusedAsBusy(p)
+		m.news(p)
+		m.unexplained(p)
+	case !calledFor:
 		m.uncalledFor(p)
 	}
 }
@@ -139,7 +163,7 @@ func (m *Model) perhapsMention(in *input, who string) {
 	in.clauses = []string{"RT-001", "RT-015", "RT-030", "RT-092"}
 	was, sure := m.sole()
 	in.to = setOf(append(listOf(m.active), who))
-	in.optional = in.optional || !sure || m.presence[was] != present
+	in.optional = in.optional || !sure || m.has(was) != present
 	m.announceFor(m.queue(in), in.said, was, []string{who}, nil, true)
 	either := &obligation.Choice{}
 	o := m.awaitRoute(in)
@@ -152,7 +176,7 @@ func (m *Model) perhapsMention(in *input, who string) {
 			m.moves = append(m.moves,
 				&move{add: true, agent: who, asked: in.said, request: p, inputs: []*input{in}, again: true})
 		}})
-	if m.presence[who] != absent {
+	if m.has(who) != absent {
 		m.activate(append(listOf(m.active), who)...)
 	}
 }
@@ -163,7 +187,7 @@ func (m *Model) mention(in *input, who string, form []string) {
 	in.to, in.clauses = setOf([]string{who}), []string{"RT-030", "RT-049", "RT-086", "RT-092"}
 	in.shown = append([]string{"RT-064", "RT-088"}, form...)
 	in.astray = append([]string{"RT-015", "RT-049", "RT-092"}, form...)
-	switch m.presence[who] {
+	switch m.has(who) {
 	case absent:
 		m.mentionAbsent(in, who)
 		return
@@ -234,7 +258,7 @@ func (m *Model) mentionAbsent(in *input, who string) {
 	}
 	either := obligation.Taken(waits)
 	routed := m.elsewhere(in.said, shown, func(p Message) bool {
-		return p.Kind() == Route && Token(p.Payload) == in.token
+		return p.Kind() == Route && m.key(p.Payload) == in.token
 	})
 	what := "a REQUEST_ADD_AGENT for " + who + ", or an ERROR to the frontend, as it is not in the session"
 	m.owe(RequestAdd, &owed{What: what, Cause: in.said, Clauses: []string{"RT-087"}, Shown: shown, Amiss: routed,

@@ -114,6 +114,9 @@ func (m *Model) strayMove(p Message) {
 	for _, mv := range m.moves {
 		beside = beside || mv.answered && mv.add == (p.Kind() == Added) && mv.agent != p.AgentID
 		if mv.add == (p.Kind() == Added) && (mv.agent == p.AgentID || p.AgentID == "") {
+			if mv.again && !mv.answered { // it may be there, or gone, already
+				return
+			}
 			waits, answered = waits || !mv.answered, answered || mv.answered
 		}
 	}
@@ -126,7 +129,7 @@ func (m *Model) strayMove(p Message) {
 		clauses := []string{"RT-127"}
 		if waits {
 			clauses = []string{"RT-025", "RT-119", "RT-122", "RT-126", "RT-127", "RT-159", "RT-160"}
-		} else if answered && m.presence[p.AgentID] == absent { // adding it failed
+		} else if answered && m.has(p.AgentID) == absent { // adding it failed
 			clauses = []string{"RT-126", "RT-127"}
 		}
 		m.Fail(p, append(clauses, concurrent...), "AGENT_ADDED once, after ADD_AGENT_DONE from SessionManager",
@@ -135,7 +138,7 @@ func (m *Model) strayMove(p Message) {
 		clauses := []string{"RT-116"}
 		if waits {
 			clauses = []string{"RT-115", "RT-116", "RT-159", "RT-160", "RT-171"}
-		} else if answered && m.presence[p.AgentID] != absent { // removing it failed
+		} else if answered && m.has(p.AgentID) != absent { // removing it failed
 			clauses = []string{"RT-115", "RT-116"}
 		}
 		m.Fail(p, append(clauses, concurrent...), "AGENT_REMOVED once, after REMOVE_AGENT_DONE from SessionManager",

@@ -117,7 +117,7 @@ func (m *Model) answered(d Message) {
 	}
 	rq.over = true
 	m.owe(Notice, &owed{What: "the result sent to the frontend, as EVENT or ERROR", Cause: d,
-		Clauses: []string{"RT-045", "RT-046", "RT-155", "RT-166"}, Shown: []string{"RT-154"}, Match: told,
+		Clauses: []string{"RT-045", "RT-046", "RT-155", "RT-166"}, Shown: []string{"RT-154", "RT-160"}, Match: told,
 		Met: unnamed, Amiss: func() ([]string, string) {
 			p, ok := m.InPlace(d.N, func(p Message) bool {
 				return p.Subtype == d.Subtype || p.Kind() == Opened || p.Kind() == Closed

@@ -3,6 +3,8 @@ package model
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps/obligation"
@@ -91,6 +93,7 @@ func (m *Model) switched(p Message, from string) {
 			clip(p.Data[SwitchFrom]))
 	}
 	m.Keep(p, "RT-006")
+	m.switchedAt = p.N
 	for _, mv := range m.moves { // whatever led to it, the agent that leaves has a fallback
 		if !mv.add && !mv.answered && mv.fallback != nil && mv.agent == data(p, SwitchFrom) {
 			mv.fallback.Done = true
@@ -100,7 +103,7 @@ func (m *Model) switched(p Message, from string) {
 }
 
 func (m *Model) straySwitch(p Message) {
-	if from, to := data(p, SwitchFrom), data(p, SwitchTo); m.active[from] && from != to && m.presence[to] != absent &&
+	if from, to := data(p, SwitchFrom), data(p, SwitchTo); m.active[from] && from != to && m.has(to) != absent &&
 		m.leaves(from) {
 		m.switched(p, from) // the agent to be removed has become active meanwhile
 		return
@@ -152,20 +155,33 @@ func (m *Model) leaves(agent string) bool {
 func (m *Model) switchTo(d Message) {
 	to := data(d, SwitchTo)
 	was, sure := m.sole()
-	needed := sure && was != to && m.presence[to] == present
+	needed := sure && was != to && m.has(to) == present
 	m.mayStop(func(*turn) bool { return true })
-	if m.presence[to] != present { // the orchestrator may ask for it first
+	if m.has(to) != present { // the orchestrator may ask for it first
 		m.mayAsk(d, to)
 	}
 	clauses := []string{"RT-006", "RT-032", "RT-063", "RT-065"}
 	if len(m.speakers()) > 0 && m.was(Switch) { // a switch was published while no agent was speaking
 		clauses = append(clauses, "RT-176")
 	}
-	m.announce(d, was, []string{to}, clauses, !needed).Mere = true
+	o := m.announce(d, was, []string{to}, clauses, !needed)
+	if o.Mere = true; slices.ContainsFunc(m.order, (*turn).live) {
+		o.Shown, m.busySince = append(o.Shown, "RT-176"), d
+	}
 	if needed {
 		m.activate(to)
 	} else if was != to {
 		m.activate(append(listOf(m.active), to)...)
+	}
+}
+
+// refusedAsBusy judges an ERROR to the frontend that refuses a switch because a turn is in progress (RT-176).
+func (m *Model) refusedAsBusy(p Message) {
+	object, _ := p.Payload.(map[string]any)
+	code, _ := object["code"].(string)
+	if m.busySince.N > 0 && (strings.EqualFold(p.Subtype, "agent_busy") || strings.EqualFold(code, "agent_busy")) {
+		m.Fail(p, []string{"RT-176"}, "the SWITCH_AGENT of record "+strconv.Itoa(m.busySince.N)+
+			" carried out, although a turn is in progress", "%s", p.Name())
 	}
 }
 

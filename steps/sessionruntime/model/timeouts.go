@@ -55,7 +55,10 @@ func (m *Model) timedOut(t *turn, p Message) {
 		m.Fail(p, []string{"RT-169"}, "no ROUTE_TIMEOUT once a chunk was forwarded, which is an implicit start",
 			"%s for turn %q", p.Name(), t.id)
 	case t.acked.N > 0 && !m.sure(t): // undecided: the two clocks may differ
-	case t.status == running, t.status == completed, t.status == cancelled:
+	case t.status == completed, t.status == cancelled:
+		m.Fail(p, append(clauses, "RT-003", "RT-056", "RT-161"), "one outcome of a turn", "%s for turn %q, which has ended",
+			p.Name(), t.id)
+	case t.status == running:
 		clauses = append(append(clauses, "RT-003", "RT-161"), m.broadcast(t.acked)...)
 		m.Fail(p, clauses, "no ROUTE_TIMEOUT for a turn that its agent has acknowledged", "%s for turn %q", p.Name(), t.id)
 	case m.limits.InputAck > 0 && t.status == routing && p.At-t.in.said.At < m.limits.InputAck*9/10:
@@ -72,7 +75,7 @@ const leisure = 10 * time.Second
 // sure reports whether a turn was acknowledged in time by any clock: the acknowledgement was handled before the limit
 // expired, counted from the delivery of the input.
 func (m *Model) sure(t *turn) bool {
-	return t.acked.N > 0 && (t.inTime || m.limits.InputAck == 0 || m.limits.InputAck > leisure)
+	return t.acked.N > 0 && (t.inTime || !m.watched && (m.limits.InputAck == 0 || m.limits.InputAck > leisure))
 }
 
 // excuse makes the time-outs of turns optional about which the source leaves open what becomes of them.
@@ -112,6 +115,6 @@ func (m *Model) past(limit string, last, at int) {
 }
 
 func (m *Model) strayTimeout(p Message) {
-	m.Fail(p, []string{"RT-078"}, "one ROUTE_TIMEOUT for each turn that is not acknowledged",
+	m.Fail(p, []string{"RT-056", "RT-078"}, "one ROUTE_TIMEOUT for each turn that is not acknowledged",
 		"%s for turn %q a second time, or for no turn", p.Name(), p.Turn)
 }

@@ -54,6 +54,11 @@ type turn struct {
 	spoke     bool      // an output was forwarded
 	crossed   bool      // another agent has sent output in it since
 	implicit  bool      // a chunk was forwarded before INPUT_ACK
+	accept    *owed     // its TURN_ACCEPTED; nil: not owed
+	lost      bool      // in foreign traffic: no longer judged
+	faulty    bool      // its agent has reported an ERROR
+	speech    speech    // in foreign traffic: what its agent has said
+	told      int       // the record of the first output forwarded
 }
 
 func (t *turn) live() bool { return t.status == routing || t.status == running }
@@ -74,6 +79,7 @@ type input struct {
 	twice    bool     // the bus delivered it through two subscriptions
 	change   *owed    // the switch that must precede it
 	mentions bool     // it mentions an agent
+	altered  *owed    // in foreign traffic: what came may be this input with another payload
 	absent   string   // the agent that it mentions, which was not in the session while it may be queued
 	ended    []string // the clauses about turns that have ended before, after which the next input must be routed
 	shift    []string // the clauses about what has made an agent active before, or must not have
@@ -91,7 +97,7 @@ func (m *Model) afterEnds() (clauses []string) {
 
 // userInput handles scenario A, and scenario B if an agent is mentioned.
 func (m *Model) userInput(d Message) {
-	in := &input{said: d, token: Token(d.Payload)}
+	in := &input{said: d, token: m.key(d.Payload)}
 	in.ended, in.shift = m.afterEnds(), m.shift
 	m.inputs = append(m.inputs, in)
 	m.mayStop(func(*turn) bool { return true }) // RT-G05
@@ -104,7 +110,7 @@ func (m *Model) userInput(d Message) {
 		m.perhapsMention(in, who)
 		return
 	}
-	in.optional = m.busy()
+	in.optional = m.busy() || m.watched && (d.N < m.switchedAt || m.alludes(d))
 	in.clauses = []string{"RT-001", "RT-013", "RT-015", "RT-067", "RT-075"}
 	if _, structured := d.Payload.(map[string]any); structured {
 		in.clauses = append(in.clauses, "RT-030", "RT-068")
@@ -113,10 +119,13 @@ func (m *Model) userInput(d Message) {
 	in.astray = append([]string{"RT-014", "RT-015", "RT-048", "RT-069"}, m.shift...)
 	who, sure := m.sole()
 	switch {
+	case m.watched && (d.N < m.switchedAt || m.alludes(d)):
+		in.to = setOf(append(listOf(m.active), m.agents(maybe)...))
+		m.activate(append(listOf(m.active), m.agents(maybe)...)...)
 	case sure && who == "":
 		m.withoutActive(in)
 		return
-	case sure && m.presence[who] == present:
+	case sure && m.has(who) == present:
 		in.to = setOf([]string{who})
 		if m.invited(who) {
 			in.shown = append(in.shown, "RT-049")
@@ -176,6 +185,9 @@ func (m *Model) queue(in *input) *input {
 func (m *Model) awaitRoute(in *input) *owed {
 	o := &owed{What: "the input on its way to agent " + words(listOf(in.to)), Cause: in.said,
 		Clauses: slices.Concat(in.clauses, in.ended), Shown: append(slices.Clone(in.shown), "RT-030"), Optional: in.optional}
+	if in.mentions {
+		o.About.agent = listOf(in.to)[0]
+	}
 	o.Amiss = func() ([]string, string) { // it was refused
 		if p, ok := m.InPlace(in.said.N, func(p Message) bool { return p.Kind() == Failure }); ok {
 			return append(o.Clauses, in.shift...), fmt.Sprintf("%s (record %d)", p.Name(), p.N)
@@ -192,7 +204,7 @@ func (m *Model) isOf(in *input, p Message) bool {
 	if in.routed != nil {
 		return false
 	}
-	if tok := Token(p.Payload); tok != "" {
+	if tok := m.key(p.Payload); tok == in.token || tok != "" && !m.watched {
 		return tok == in.token
 	}
 	return in.said.Turn != "" && p.Turn == in.said.Turn
@@ -204,9 +216,12 @@ func (m *Model) route(in *input, p Message) {
 	if p.TargetID == "" {
 		astray = []string{"RT-015", "RT-075"}
 	}
-	if in.to[p.TargetID] || in.optional && m.presence[p.TargetID] != absent {
+	switch {
+	case in.to[p.TargetID] || in.optional && m.has(p.TargetID) != absent:
 		m.Keep(p, append(slices.Clone(in.astray), "RT-015")...)
-	} else {
+	case m.watched && !in.mentions && p.TargetID != "":
+		m.elsewhereRouted(in, p, astray)
+	default:
 		m.Fail(p, astray, "the input for agent "+words(listOf(in.to)), "it goes to %q", p.TargetID)
 	}
 	if in.change != nil && !in.change.Optional && in.change.Done {
@@ -220,6 +235,9 @@ func (m *Model) route(in *input, p Message) {
 	if len(m.turns) > 0 && p.Turn != "" && in.said.Turn == "" {
 		m.Check(m.turns[p.Turn] == nil, p, []string{"RT-052", "RT-072"}, "a turn_id of its own for each turn",
 			"%q is that of an earlier turn", p.Turn)
+	}
+	if in.altered != nil {
+		in.altered.Done = true
 	}
 	t := &turn{id: p.Turn, trace: p.Trace, agent: p.TargetID, in: in, routed: p}
 	in.routed = t
@@ -302,6 +320,9 @@ func (m *Model) started(p Message) {
 // inputAck handles an agent's INPUT_ACK.
 func (m *Model) inputAck(d Message) {
 	t := m.turns[d.Turn]
+	if t != nil && t.status == failed && t.agent == d.From {
+		m.Hold(d, "RT-079")
+	}
 	if t != nil && t.stopping.N > 0 && !t.stopped { // it is no CANCEL_ACK
 		m.forbid(d, "it is no CANCEL_ACK", []Kind{Canceled}, "RT-059", "RT-100", "RT-102", "RT-105")
 	}
@@ -314,7 +335,7 @@ func (m *Model) inputAck(d Message) {
 
 // strayInput judges an uncalled-for USER_INPUT to an agent.
 func (m *Model) strayInput(p Message) {
-	token := Token(p.Payload)
+	token := m.key(p.Payload)
 	for _, r := range m.said {
 		if r.token != "" && r.token == token {
 			m.Fail(p, r.clauses, "no reaction to it: "+r.why, "the input goes to agent %q", p.TargetID)
@@ -345,11 +366,11 @@ func (m *Model) strayInput(p Message) {
 
 // repeated handles a message whose id was delivered before: the orchestrator must process it only once (RT-042).
 func (m *Model) repeated(d Message) {
-	if o := m.outputs[PieceToken(d)]; o != nil && d.Event == vocab.AgentOutput {
+	if o := m.outputs[m.piece(d)]; o != nil && d.Event == vocab.AgentOutput {
 		o.twice = true
 	}
 	for _, in := range m.inputs {
-		if in.token != "" && in.token == Token(d.Payload) {
+		if in.token != "" && in.token == m.key(d.Payload) {
 			in.twice = true
 		}
 	}
@@ -360,19 +381,23 @@ func (m *Model) repeated(d Message) {
 // (RT-G06).
 func (m *Model) agentError(d Message) {
 	token := Token(d.Payload)
-	clauses := []string{"RT-011"}
+	t, clauses := m.turns[d.Turn], []string{"RT-011"}
 	if d.From != Manager {
 		clauses = append(append(clauses, "RT-040"), m.broadcast(d)...)
 	}
 	m.owe(Failure, &owed{What: "the ERROR to the frontend", Cause: d, Clauses: clauses,
-		Optional: d.From != Frontend && d.From != Manager && d.From != Logger && m.presence[d.From] != present,
+		Optional: d.From != Frontend && d.From != Manager && d.From != Logger && m.has(d.From) != present ||
+			m.watched && (d.From == Frontend || d.Turn != "" && (t == nil || !t.live() || t.agent != d.From)),
 		Match: func(p Message) bool {
 			return p.is(vocab.Error, "", vocab.ToFrontend) &&
-				(token != "" && Token(p.Payload) == token || d.Turn != "" && p.Turn == d.Turn || Token(p.Payload) == "" &&
-					p.Turn == "")
+				(m.watched || token != "" && Token(p.Payload) == token || d.Turn != "" && p.Turn == d.Turn ||
+					Token(p.Payload) == "" && p.Turn == "")
 		}})
-	if t := m.turns[d.Turn]; t != nil && t.live() && t.agent == d.From {
-		t.status = unclear
+	if m.watched {
+		m.doubtHandovers()
+	}
+	if t != nil && t.live() && t.agent == d.From {
+		t.status, t.faulty = unclear, true
 		m.passOn(t)
 		for _, goOn := range t.resume { // it may have stopped: waiting steps may continue
 			goOn(d, true)

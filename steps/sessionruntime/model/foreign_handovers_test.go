@@ -1,4 +1,4 @@
-package passive
+package model_test
 
 import (
 	"strings"
@@ -44,7 +44,7 @@ var handoverRows = []row{
 		"007 019 035 038 061 065 128 130 131 132 133 134 135 136 165 173", ""},
 	{handovers, "by a USER_INPUT", prompts + confirms + toB +
 		`< USER_INPUT AGENT {"target_id":"agent-b","turn_id":"t2","payload":"two"}` + "\n" + fence, "134", ""},
-	{handovers, "no prompt", over + handsTo + fence, "", "007 019 038 128 130 131"},
+	{handovers, "no prompt", over + handsTo + fence, "", "007 019 038 130 131"},
 	{handovers, "no prompt, with a reason", over + handsTo + "< ERROR/NO FRONTEND\n" + fence, "", ""},
 	{handovers, "no prompt yet", over + handsTo, "", ""},
 	{handovers, "a prompt without the agent that asks", over + handsTo +
@@ -54,8 +54,11 @@ var handoverRows = []row{
 	{handovers, "switched because the user asks", prompts + asksB + toB, "", ""},
 	{handovers, "handed over before it is confirmed", prompts + context + confirms + toB, "", "061 133 135"},
 	{handovers, "the context first", prompts + confirms + context + toB, "", "061 136"},
-	{handovers, "the context, and no switch", prompts + confirms + context + fence, "", "035 065 134 165"},
-	{handovers, "the switch, and no context", prompts + confirms + toB + fence, "", "135 173"},
+	{handovers, "the context, and no switch", prompts + confirms + context + fence, "", "006 061 063 065 134"},
+	{handovers, "confirmed, and nothing comes of it", prompts + confirms + fence, "", "006 019 035 061 063 065 134 165"},
+	{handovers, "the context under another name", prompts + confirms + toB +
+		`< EVENT/TWO AGENT {"target_id":"agent-b","payload":{"said":"two"}}` + "\n" + fence, "", "135 173"},
+	{handovers, "the switch, and no context", prompts + confirms + toB + fence, "", "061 135"},
 	{handovers, "with the output of another agent", hands(`["Madrid is sunny"]`), "", "135"},
 	{handovers, "with the output of another agent in a summary of the request", hands(`["Madrid is sunny","so far"]`), "",
 		"135"},
@@ -74,8 +77,8 @@ var handoverRows = []row{
 		`> agent-a AGENT_OUTPUT {"turn_id":"t0","payload":"Oslo is cold"}` + "\n" + strings.TrimPrefix(
 		hands(`"Madrid is sunny"`), abc), "135", ""},
 	{handovers, "not yet handed over", prompts + confirms, "", ""},
-	{handovers, "rejected", prompts + rejects + fence, "035 137 165", ""},
-	{handovers, "rejected, and switched", prompts + rejects + toB, "", "133 137"},
+	{handovers, "rejected", prompts + rejects + fence, "137", ""},
+	{handovers, "rejected, and switched", prompts + rejects + toB, "", "137"},
 	{handovers, "rejected, and handed over", prompts + rejects + context, "", "137"},
 	{handovers, "rejected, and the user asks", prompts + rejects + asksB + toB, "", ""},
 	{handovers, "two at once", over + handsTo +
@@ -101,7 +104,7 @@ func TestPatience(t *testing.T) {
 		{"a fence follows", lost + fence, true},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
-			if _, broken := found(t, active, r.in); broken["032"] != r.broken {
+			if _, broken := found(t, r.in); broken["032"] != r.broken {
 				t.Errorf("broken: %v; want RT-032: %v", broken, r.broken)
 			}
 		})

@@ -1,4 +1,4 @@
-package passive
+package model_test
 
 // Parts of transcripts.
 const (
@@ -33,6 +33,7 @@ const (
 	byPick   = `> frontend USER_INPUT {"subtype":"MENTION","mention":"agent-b","payload":{"pick":1}}` + "\n"
 	byPickTo = `< USER_INPUT AGENT {"turn_id":"t2","payload":{"pick":1},"target_id":`
 	acceptB  = `< EVENT/TURN_ACCEPTED FRONTEND {"turn_id":"t2","payload":{"target_agent":"agent-b"}}` + "\n"
+	acceptA  = `< EVENT/TURN_ACCEPTED FRONTEND {"turn_id":"t2","payload":{"target_agent":"agent-a"}}` + "\n"
 	ackB     = `> agent-b CONTROL/INPUT_ACK {"turn_id":"t2"}` + "\n"
 	outB     = `> agent-b AGENT_OUTPUT {"turn_id":"t2","payload":"yes","final":true}` + "\n"
 	outBOut  = `< AGENT_OUTPUT FRONTEND {"turn_id":"t2","payload":"yes","final":true}` + "\n"
@@ -76,9 +77,10 @@ var inputRows = []row{
 	{inputs, "a mention accepted", over + byKey + toB + byKeyToB + acceptB, "084 086 092 093", ""},
 	{inputs, "a marked mention", over + byMark + toB + byMarkTo + `"agent-b"}`, "083", ""},
 	{inputs, "a choice", over + byPick + toB + byPickTo + `"agent-b"}`, "085", ""},
-	{inputs, "a mention goes to the active agent", over + byKey + byKeyToA, "", "084 086 092"},
-	{inputs, "a marked mention goes to the active agent", over + byMark + byMarkTo + `"agent-a"}`, "", "083 086 092"},
-	{inputs, "a choice goes to the active agent", over + byPick + byPickTo + `"agent-a"}`, "", "085 086 092"},
+	{inputs, "a mention goes to the active agent", over + byKey + byKeyToA, "", "015 049 084 092"},
+	{inputs, "a marked mention goes to the active agent", over + byMark + byMarkTo + `"agent-a"}`, "",
+		"015 049 083 092 174"},
+	{inputs, "a choice goes to the active agent", over + byPick + byPickTo + `"agent-a"}`, "", "015 049 085 092"},
 	{inputs, "a mention that is not accepted", over + byKey + toB + byKeyToB + ackB + outB + outBOut, "",
 		"009 074 076 093 170"},
 	{inputs, "joined in the middle", chunkOut + accept + finalOut, "-", ""},
@@ -86,13 +88,15 @@ var inputRows = []row{
 	{inputs, "the bus ends", abc + says + "closed\n" + fence, "", ""},
 
 	{active, "the active agent gets it", runs, "014 048 069", ""},
-	{active, "another one gets it", abc + next + nextToB + fence, "", "014 048 069"},
-	{active, "another one gets it, which a switch explains", abc + next + nextToB + toB + fence, "", ""},
+	{active, "another one gets it", abc + next + nextToB + acceptB + fence, "", "014 048 069"},
+	{active, "another one gets it, which a switch explains", abc + next + nextToB + acceptB + toB + fence, "", ""},
 	{active, "it names the other one", abc + `> frontend USER_INPUT {"payload":"agent-b, help"}` + "\n" +
-		`< USER_INPUT AGENT {"target_id":"agent-b","turn_id":"t2","payload":"agent-b, help"}` + "\n" + fence, "", ""},
+		`< USER_INPUT AGENT {"target_id":"agent-b","turn_id":"t2","payload":"agent-b, help"}` + "\n" + acceptB + fence,
+		"", ""},
 	{active, "switched", abc + asksB + toB + next + nextToB, "006 032 063 064 065 066 069 091 167", ""},
-	{active, "switched, and nothing has changed", abc + asksB + toB + next + nextToA + fence, "", "014 048 063 064 069"},
-	{active, "the input was under way", abc + asksB + next + toB + nextToA + fence, "", ""},
+	{active, "switched, and nothing has changed", abc + asksB + toB + next + nextToA + acceptA + fence, "",
+		"014 048 063 064 069"},
+	{active, "the input was under way", abc + asksB + next + toB + nextToA + acceptA + fence, "", ""},
 	{active, "not switched", abc + asksB + fence, "", "006 032 063 065"},
 	{active, "not switched, with a reason", abc + asksB + "< ERROR/NO FRONTEND\n" + fence, "", ""},
 	{active, "not switched yet", abc + asksB, "", ""},
@@ -111,14 +115,17 @@ var inputRows = []row{
 		`< USER_INPUT AGENT {"target_id":"agent-b","turn_id":"t3","payload":"More"}`, "065 088 089 090", ""},
 	{active, "a mention that changes nothing", over + byKey + toB + byKeyToB + acceptB + ackB + outB + outBOut +
 		`> frontend USER_INPUT {"payload":"More"}` + "\n" +
-		`< USER_INPUT AGENT {"target_id":"agent-a","turn_id":"t3","payload":"More"}` + "\n" + fence, "", "014 048 069 088"},
+		`< USER_INPUT AGENT {"target_id":"agent-a","turn_id":"t3","payload":"More"}` + "\n" +
+		`< EVENT/TURN_ACCEPTED FRONTEND {"turn_id":"t3","payload":{"target_agent":"agent-a"}}` + "\n" + fence, "",
+		"014 048 069 088"},
 	{active, "a mention is routed first", over + byKey + byKeyToB + toB, "", "090"},
-	{active, "a mention without a switch", over + byKey + byKeyToB + fence, "", "065 089"},
-	{active, "a mention while a turn is in flight", speaks + byKey + byKeyToB + fence, "", ""},
+	{active, "a mention without a switch", over + byKey + byKeyToB + acceptB + fence, "", "006 063 065 089"},
+	{active, "a mention while a turn is in flight", speaks + byKey + byKeyToB + acceptB + fence, "", ""},
 	{active, "switched while busy", speaks + asksB + toB, "176", ""},
 	{active, "refused as busy", speaks + asksB + `< ERROR/agent_busy FRONTEND`, "", "176"},
 	{active, "a fallback", abc + removesA + requestsA + toB + goneA + removedA, "112", ""},
 	{active, "no fallback", abc + removesA + requestsA + goneA + removedA + next + nextToB + fence, "", "065 112"},
-	{active, "a fallback behind the receipt", abc + removesA + requestsA + goneA + removedA + toB + next + nextToB + fence,
+	{active, "a fallback behind the receipt", abc + removesA + requestsA + goneA + removedA + toB + next + nextToB +
+		acceptB + fence,
 		"112", ""},
 }

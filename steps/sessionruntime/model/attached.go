@@ -1,12 +1,10 @@
-package passive
+package model
 
 import (
 	"maps"
 	"slices"
 	"strings"
 	"unicode"
-
-	judge "parley/steps/sessionruntime/model"
 )
 
 // Bounds on the texts by which output is recognised in the context of a handover.
@@ -21,10 +19,15 @@ type speech struct {
 	texts []string
 	size  int
 	cut   bool // some of it was dropped
+
+	first, last int // the records of its agent's first and latest output
 }
 
-func (w *speech) add(payload any) {
-	for _, text := range textsOf(payload) {
+func (w *speech) add(d Message) {
+	if w.last = d.N; w.first == 0 {
+		w.first = d.N
+	}
+	for _, text := range textsOf(d.Payload) {
 		if w.size += len(text); w.size > mostWords {
 			w.cut = true
 			return
@@ -50,52 +53,52 @@ func textsOf(v any) (out []string) {
 	return out
 }
 
-// judgeAttached judges the output in the context of a handover. Only one case is certain: it has, word for word, what
-// was said in another turn than the latest ones of the agent that hands over, and nothing of what that agent said last.
-// Any other context may be a summary.
-func (s *session) judgeAttached(h *transfer, p judge.Message) {
-	latest, known := s.latestOf(h)
-	if !known || s.hidden {
+// judgeAttached judges the output in the context of a handover where no mark shows where it comes from. Only one case
+// is certain: it has, word for word, what was said in another turn than the latest of the agent that hands over, and
+// nothing of what that agent said last. Any other context may be a summary.
+func (m *Model) judgeAttached(h *handover, p Message) {
+	latest, known := m.lastTurns(h)
+	if !known || m.hidden {
 		return
 	}
 	context := strings.Join(textsOf([]any{p.Payload, p.Metadata}), "\x00")
 	words := fold(context)
-	for _, t := range s.order {
+	for _, t := range m.order {
 		if slices.Contains(latest, t) {
 			continue
 		}
 		for _, text := range t.speech.texts {
 			text = strings.TrimSpace(text)
-			if !isProse(text) || !strings.Contains(context, text) || s.mayBeQuoted(h, text) {
+			if !isProse(text) || !strings.Contains(context, text) || m.mayBeQuoted(h, text) {
 				continue
 			}
 			if of := unlike(latest, text); len(of) > 0 && !slices.ContainsFunc(of, func(own string) bool {
 				return strings.Contains(words, own)
 			}) {
-				s.broken(handovers, p, "the context with the last output of agent "+h.From+", and not with that of turn "+
-					t.id+" of agent "+t.agent, "RT-135")
+				m.Fail(p, []string{"RT-135"}, "the context with the last output of agent "+h.from+", and not with that of turn "+
+					t.id+" of agent "+t.agent, "%s", clip(p.Payload))
 				return
 			}
 		}
 	}
 }
 
-// latestOf returns the turns whose output may be the last output of the agent that hands over: the one that it hands
+// lastTurns returns the turns whose output may be the last output of the agent that hands over: the one that it hands
 // over, the one in which it had spoken last when it asked, and those in which it has spoken since. It reports whether
 // all their output is known.
-func (s *session) latestOf(h *transfer) (latest []*turn, known bool) {
+func (m *Model) lastTurns(h *handover) (latest []*turn, known bool) {
 	known = true
 	take := func(t *turn) { latest, known = append(latest, t), known && !t.speech.cut }
 	var last *turn
-	for _, t := range s.order {
-		if t.agent != h.From {
+	for _, t := range m.order {
+		if t.agent != h.from {
 			continue
 		}
-		known = known && (!t.lost || t.fault > 0)
+		known = known && (!t.lost || t.faulty)
 		switch {
-		case t.id == h.Turn || t.said.N > h.N || t.told > h.N:
+		case t.id == h.asked.Turn || t.speech.first > h.asked.N || t.told > h.asked.N:
 			take(t)
-		case t.said.N > 0 && (last == nil || t.spoken > last.spoken):
+		case t.speech.first > 0 && (last == nil || t.speech.last > last.speech.last):
 			last = t
 		}
 	}
@@ -107,14 +110,14 @@ func (s *session) latestOf(h *transfer) (latest []*turn, known bool) {
 
 // mayBeQuoted reports whether a text may have come into the context otherwise than from output: with the request, the
 // user's answer or an input.
-func (s *session) mayBeQuoted(h *transfer, text string) bool {
-	within := func(m judge.Message) bool {
-		return slices.ContainsFunc(textsOf([]any{m.Payload, m.Metadata}), func(t string) bool {
+func (m *Model) mayBeQuoted(h *handover, text string) bool {
+	within := func(d Message) bool {
+		return slices.ContainsFunc(textsOf([]any{d.Payload, d.Metadata}), func(t string) bool {
 			return strings.Contains(t, text)
 		})
 	}
-	return within(h.Message) || within(h.confirmed) && !within(h.prompt) ||
-		slices.ContainsFunc(slices.Concat(s.inputs, s.routed), func(in *input) bool { return within(in.Message) })
+	return within(h.asked) || within(h.confirmed) && !within(h.prompt) ||
+		slices.ContainsFunc(m.inputs, func(in *input) bool { return within(in.said) })
 }
 
 // isProse reports whether a text is long enough to be recognised, and something that was said rather than an id, a date

@@ -1,4 +1,4 @@
-package passive
+package model
 
 import (
 	"slices"
@@ -7,7 +7,6 @@ import (
 	"parley/features/verdict"
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps/monitor"
-	judge "parley/steps/sessionruntime/model"
 	"parley/transport/transcript"
 )
 
@@ -18,10 +17,10 @@ const (
 	answers   = "agents-acknowledge"
 )
 
-// ClientMonitors lists the monitors that judge the parties on the other side of the bus: the frontend, the agents and
+// PartyMonitors lists the monitors that judge the parties on the other side of the bus: the frontend, the agents and
 // SessionManager, which are not targets of a run. They identify the sender of a message by its event and subtype, since
 // the source gives the parties no names.
-func ClientMonitors() []monitor.Monitor {
+func PartyMonitors() []monitor.Monitor {
 	var out []monitor.Monitor
 	for _, c := range []struct {
 		name, text string
@@ -36,7 +35,7 @@ func ClientMonitors() []monitor.Monitor {
 	} {
 		out = append(out, monitor.Monitor{Name: c.name, Text: c.text, Clauses: c.clauses, Passive: true,
 			Check: func(t []transcript.Record) []verdict.Finding {
-				v := &parties{subject: c.name, buses: map[string]*bus{}}
+				v := &parties{subject: c.name, links: map[string]*link{}}
 				for _, r := range t {
 					v.take(r)
 				}
@@ -50,11 +49,11 @@ func ClientMonitors() []monitor.Monitor {
 type parties struct {
 	subject string
 	out     []verdict.Finding
-	buses   map[string]*bus
+	links   map[string]*link
 }
 
-// bus is a connection to an orchestrator.
-type bus struct {
+// link is a connection to an orchestrator.
+type link struct {
 	published, older map[string]bool // keys of published messages, which the bus may hand back
 	turns            map[[2]string]*spoken
 	blind            bool // something cannot be read
@@ -69,23 +68,24 @@ type spoken struct {
 	canceled bool // CANCEL_ACK was sent after that
 }
 
-func (v *parties) kept(subject string, m judge.Message, clauses ...string) {
+func (v *parties) kept(subject string, m Message, clauses ...string) {
 	if subject == v.subject {
 		v.out = append(v.out, verdict.Finding{Clauses: clauses, OK: true, At: m.N})
 	}
 }
 
-func (v *parties) broken(subject string, m judge.Message, expected string, clauses ...string) {
+func (v *parties) broken(subject string, m Message, expected string, clauses ...string) {
 	if subject == v.subject {
-		v.out = append(v.out, verdict.Finding{Clauses: clauses, At: m.N, Expected: expected, Observed: describe(m)})
+		v.out = append(v.out, verdict.Finding{Clauses: clauses, At: m.N, Expected: expected,
+			Observed: m.Name() + ": " + clip(m.Payload)})
 	}
 }
 
 func (v *parties) take(r transcript.Record) {
-	b := v.buses[r.Conn]
+	b := v.links[r.Conn]
 	if b == nil || r.Kind == transcript.Open || r.Kind == transcript.Closed {
-		b = &bus{published: map[string]bool{}, turns: map[[2]string]*spoken{}}
-		v.buses[r.Conn] = b
+		b = &link{published: map[string]bool{}, turns: map[[2]string]*spoken{}}
+		v.links[r.Conn] = b
 	}
 	if r.Kind != transcript.Frame || r.Late {
 		return
@@ -94,10 +94,10 @@ func (v *parties) take(r transcript.Record) {
 		b.blind = true
 		return
 	}
-	if r.Event.Type == judge.SetupFrame { // the session begins again
+	if r.Event.Type == SetupFrame { // the session begins again
 		clear(b.turns)
 	}
-	m, ok := judge.Read(r)
+	m, ok := Read(r)
 	switch {
 	case !ok || b.blind:
 	case !m.Delivered:
@@ -105,7 +105,7 @@ func (v *parties) take(r transcript.Record) {
 			b.published, b.older = map[string]bool{}, b.published
 		}
 		b.learn(m)
-	case m.From != judge.Self && m.ID != "" && !b.published[key(m)] && !b.older[key(m)]:
+	case m.From != Self && m.ID != "" && !b.published[key(m)] && !b.older[key(m)]:
 		v.addressed(m)
 		v.formed(m)
 		v.answered(b, m)
@@ -113,10 +113,10 @@ func (v *parties) take(r transcript.Record) {
 }
 
 // key identifies a message. An orchestrator that forwards a message may keep its id and its sender, but not its target.
-func key(m judge.Message) string { return strings.Join([]string{m.ID, m.Name(), m.From}, "\x00") }
+func key(m Message) string { return strings.Join([]string{m.ID, m.Name(), m.From}, "\x00") }
 
 // learn notes the orchestrator's messages to agents.
-func (b *bus) learn(m judge.Message) {
+func (b *link) learn(m Message) {
 	if m.Target != vocab.ToAgent || m.Turn == "" {
 		return
 	}
@@ -142,7 +142,7 @@ var (
 )
 
 // addressed judges the target of a message.
-func (v *parties) addressed(m judge.Message) {
+func (v *parties) addressed(m Message) {
 	to := func(clause, expected string, ok bool) {
 		if ok {
 			v.kept(addresses, m, clause)
@@ -162,7 +162,7 @@ func (v *parties) addressed(m judge.Message) {
 }
 
 // formed judges the content of a message.
-func (v *parties) formed(m judge.Message) {
+func (v *parties) formed(m Message) {
 	payload, _ := m.Payload.(map[string]any)
 	has := func(clause, member string, ok bool) {
 		if ok {
@@ -179,12 +179,12 @@ func (v *parties) formed(m judge.Message) {
 		has("RT-120", "a payload with the agent_spec", payload["agent_spec"] != nil)
 	case m.Event == vocab.AgentOutput:
 		has("RT-140", "the agent as sender", m.From != "" &&
-			!slices.Contains([]string{judge.Frontend, judge.Manager, judge.Logger}, m.From))
+			!slices.Contains([]string{Frontend, Manager, Logger}, m.From))
 	}
 }
 
 // answered judges an agent's messages in a turn that was routed to it.
-func (v *parties) answered(b *bus, m judge.Message) {
+func (v *parties) answered(b *link, m Message) {
 	turn := b.turns[[2]string{m.Session, m.Turn}]
 	switch {
 	case m.Turn == "" && control(m, ofAgents...): // it may be of any turn

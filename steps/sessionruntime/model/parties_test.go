@@ -1,14 +1,14 @@
-package passive
+package model_test
 
 import (
 	"strings"
 	"testing"
 
-	"parley/transport/transcript"
+	judge "parley/steps/sessionruntime/model"
 )
 
-// TestClientMonitors: agents' messages in their turns are judged, but not messages that the bus hands back.
-func TestClientMonitors(t *testing.T) {
+// TestPartyMonitors: agents' messages in their turns are judged, but not messages that the bus hands back.
+func TestPartyMonitors(t *testing.T) {
 	const routed = "set a,b a\n" +
 		`< USER_INPUT AGENT {"id":"o1","target_id":"a","turn_id":"t1"}` + "\n"
 	const canceled = `< CONTROL/CANCEL AGENT {"id":"o2","target_id":"a","turn_id":"t1"}` + "\n"
@@ -39,7 +39,7 @@ func TestClientMonitors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			kept, broken := map[string]bool{}, map[string]bool{}
 			records := script(t, row.lines)
-			for _, m := range ClientMonitors() {
+			for _, m := range judge.PartyMonitors() {
 				for _, f := range m.Check(records) {
 					for _, id := range f.Clauses {
 						if f.OK {
@@ -67,28 +67,5 @@ func TestClientMonitors(t *testing.T) {
 				t.Errorf("kept: %v", kept)
 			}
 		})
-	}
-}
-
-// TestClientBounds: the judges of a bus keep a bounded state, and find a mistake after many messages.
-func TestClientBounds(t *testing.T) {
-	v := &parties{subject: addresses, buses: map[string]*bus{}}
-	many := script(t, `< USER_INPUT AGENT {"target_id":"a"}`)[0]
-	for i := range 10 * mostIDs {
-		data := map[string]any{"id": i, "event": "USER_INPUT", "target": "AGENT", "turn_id": string(rune('a' + i)),
-			"target_id": string(rune('a' + i))}
-		data["id"] = strings.Repeat("x", i%1000) + string(rune('a'+i))
-		event := *many.Event
-		event.Data = data
-		r := transcript.Record{N: i + 1, Conn: "bus", Dir: transcript.Received, Kind: transcript.Frame, Event: &event}
-		v.take(r)
-	}
-	b := v.buses["bus"]
-	if len(b.published) > mostIDs+1 || len(b.older) > mostIDs+1 || len(b.turns) > mostTurns {
-		t.Errorf("%d, %d and %d are kept", len(b.published), len(b.older), len(b.turns))
-	}
-	v.take(script(t, `> a AGENT_OUTPUT {"id":"1","target":"FRONTEND"}`)[0])
-	if len(v.out) != 2 {
-		t.Errorf("found %+v", v.out)
 	}
 }

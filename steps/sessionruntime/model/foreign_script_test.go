@@ -1,4 +1,4 @@
-package passive
+package model_test
 
 import (
 	"strings"

@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"parley/steps"
+)
+
+// explainModels prints the charts of protocols' models: Mermaid, or the picture of what is owed.
+func explainModels(names []string, role string, drawn bool, s *streams) error {
+	if len(names) == 0 {
+		return usagef("explain --model: of which protocol? (%s)", strings.Join(chartedProtocols(), ", "))
+	}
+	for _, name := range names {
+		p, err := suite.Find(name)
+		if err != nil {
+			return usagef("explain --model: %v", err)
+		}
+		charted, ok := p.(steps.Charted)
+		if !ok {
+			return usagef("explain --model: %s has no model that can be drawn yet (%s)", name,
+				strings.Join(chartedProtocols(), ", "))
+		}
+		chart, err := charted.Chart(role)
+		if err != nil {
+			return usagef("explain --model: %v", err)
+		}
+		text := chart.Mermaid()
+		if drawn {
+			text = chart.SVG()
+		}
+		if _, err := fmt.Fprint(s.Out, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func chartedProtocols() (out []string) {
+	for _, p := range suite.All {
+		if _, ok := p.(steps.Charted); ok {
+			out = append(out, steps.Name(p))
+		}
+	}
+	return out
+}
