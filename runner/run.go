@@ -61,7 +61,7 @@ type Options struct {
 	Own    []OwnFeature           // the user's; such a run never certifies
 	Faults func() []reports.Fault // the effects of injected faults so far; such a run never certifies
 	Beside bool                   // with Own: run the suite's scenarios too, not only its preflight
-	Enough func(Planned) bool     // called before each scenario, concurrently; true skips it, as no longer needed; may be nil
+	Enough func(Planned) bool     // called before each scenario, concurrently; true skips it; may be nil
 	// is called with the records of each scenario once its result is final, concurrently; may be nil. They are not kept
 	Finished func(Planned, []transcript.Record)
 	Out      string   // folder for transcripts and other evidence; "" keeps none

@@ -56,7 +56,7 @@ func TestShowWaits(t *testing.T) {
 		}
 	}
 	if !strings.HasPrefix(text, "waiting for the input on its way to agent agent-") ||
-		!strings.HasSuffix(text, " s, RT-001 RT-015 RT-075; Ctrl-C") {
+		!strings.HasSuffix(text, " s, RT-001 RT-013 RT-015 +2; Ctrl-C") {
 		t.Errorf("it says %q", text)
 	}
 	interrupt()

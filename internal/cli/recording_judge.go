@@ -53,7 +53,7 @@ nothing of that · 5 nothing was judged, since no file shows a clause · 2 wrong
 before is judged · 130 interrupted.`,
 		Example: `  parley recording judge passed.jsonl
   parley recording judge parley-results/transcripts/*.jsonl --format junit,console
-  parley recording judge page.har --protocol agent-client --fail-on should --max-duration switch_agent=2s
+  parley recording judge page.har --protocol PROTOCOL --fail-on should --max-duration switch_agent=2s
   parley proxy http://localhost:3000 --record passed.jsonl; parley recording judge - < passed.jsonl`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
