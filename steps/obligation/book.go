@@ -229,10 +229,18 @@ func (b *Book[M, A]) Each(do func(*Owed[M, A])) {
 	}
 }
 
-// Forget drops the oldest messages that were heard, so that at most so many are kept.
+// Forget keeps a book bounded: it drops what is done, and the oldest of what was heard, held and owed, so that at most
+// twice so many of each are kept.
 func (b *Book[M, A]) Forget(most int) {
 	if n := len(b.heard) - most; n > most {
 		b.heard = slices.Delete(b.heard, 0, n)
+	}
+	if n := len(b.held) - most; n > most {
+		b.held = slices.Delete(b.held, 0, n)
+	}
+	if len(b.owed) > 2*most {
+		b.owed = slices.DeleteFunc(b.owed, func(o *Owed[M, A]) bool { return o.Done })
+		b.owed = slices.Delete(b.owed, 0, max(0, len(b.owed)-most))
 	}
 }
 

@@ -203,11 +203,16 @@ func TestForget(t *testing.T) {
 	b := &book{}
 	for i := range 1000 {
 		b.Settle(word{i, "word"})
+		b.Hold(word{i, "word"}, "A")
+		b.Owe(answer(i, "yes", "A"))
 		b.Forget(10)
 	}
 	if n := len(b.Heard()); n > 20 || !slices.ContainsFunc(b.Heard(), func(h obligation.Heard[word, string]) bool {
 		return h.Message.n == 999
 	}) {
 		t.Errorf("%d are kept", n)
+	}
+	if n := len(b.Owing()); n > 21 {
+		t.Errorf("%d are owed", n)
 	}
 }
