@@ -45,6 +45,29 @@ func TestReference(t *testing.T) {
 	}
 }
 
+// TestReferencePicture: the picture of a model in docs/models.md is what explain --model --svg draws.
+func TestReferencePicture(t *testing.T) {
+	const file = "../../docs/images/session-runtime-model.svg"
+	var is bytes.Buffer
+	c := rootCommand(&streams{Out: &is, Err: io.Discard})
+	c.SetArgs([]string{"explain", "session-runtime", "--model", "--svg"})
+	if err := c.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(file, is.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	was, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(was, is.Bytes()) {
+		t.Errorf("%s is out of date: go run ./internal/generate cli", file)
+	}
+}
+
 // TestReferencePages: the Homebrew cask has the man page of every command, as it knows no patterns.
 func TestReferencePages(t *testing.T) {
 	const key = "\n    manpages: # go run ./internal/generate cli\n"
