@@ -77,7 +77,7 @@ func TestOwed(t *testing.T) {
 	does(t, s, `the user says "one"`)
 	comes(t, s, `"target":"AGENT"`) // routed, which is announced too late
 	list, count, _ := s.Owed()
-	i := slices.IndexFunc(list, func(o steps.Owed) bool { return o.What == "TURN_ACCEPTED to the frontend" })
+	i := slices.IndexFunc(list, func(o steps.Owed) bool { return o.What == "TURN_ACCEPTED to the frontend before any acknowledgement" })
 	if i < 0 || count != len(list) {
 		t.Fatalf("%d are owed: %q", count, whats(list))
 	}
@@ -88,7 +88,7 @@ func TestOwed(t *testing.T) {
 	}
 	does(t, s, `agent "a" acknowledges "one"`)
 	comes(t, s, "TURN_ACCEPTED")
-	if list, _, _ := s.Owed(); slices.Contains(whats(list), "TURN_ACCEPTED to the frontend") {
+	if list, _, _ := s.Owed(); slices.Contains(whats(list), "TURN_ACCEPTED to the frontend before any acknowledgement") {
 		t.Errorf("after it has come, %q is owed", whats(list))
 	}
 	s.Close()
@@ -119,7 +119,7 @@ func TestWait(t *testing.T) {
 		<-changed
 	}
 	want := regexp.MustCompile(
-		`^waiting for the input on its way to agent agent-a from the server, \d+ s, RT-001 RT-015 RT-075; Ctrl-C$`)
+		`^waiting for the input on its way to agent agent-a from the server, \d+ s, RT-001 RT-013 RT-015 \+2; Ctrl-C$`)
 	if got := s.Wait(); !want.MatchString(got) {
 		t.Errorf("the step says %q", got)
 	}

@@ -23,7 +23,6 @@ type Owed struct {
 	Record  int       // the message that obliges it to this; 0: it is not known under which number that is shown
 	Cause   string    // what that message is
 	Since   time.Time // when it passed
-	Timed   bool      // it comes at a time, and not because of another message
 
 	At transcript.Record // the message that obliges it to this; only of proxied traffic
 }
@@ -129,7 +128,7 @@ func (o *Owing) now(began time.Time) (list []Owed, count int) {
 	o.fresh = false
 	for _, e := range o.list[:min(len(o.list), MostOwed)] {
 		list = append(list, Owed{By: o.by, Conn: o.conn, Session: e.Session, What: e.What, Or: e.Or, Clauses: e.Clauses,
-			Record: e.Record, Cause: e.Cause, Since: began.Add(e.Since), Timed: e.Timed})
+			Record: e.Record, Cause: e.Cause, Since: began.Add(e.Since)})
 	}
 	return list, len(o.list)
 }

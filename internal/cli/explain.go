@@ -47,7 +47,7 @@ alike: the life cycles that it follows, and what a target owes on which message,
 	}
 	c.Flags().BoolVar(&model, "model", false, "show the model of a protocol, as Mermaid diagrams")
 	c.Flags().BoolVar(&drawn, "svg", false, "with --model: what is owed, as a picture")
-	c.Flags().StringVar(&role, "role", "", "with --model: of the targets of this role")
+	c.Flags().StringVar(&role, "role", "", "with --model: the ROLE of the targets")
 	declareLangOf(c.Flags(), &language, "what is shown: en or zh; names, steps and errors are in English")
 	return c
 }

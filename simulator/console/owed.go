@@ -28,7 +28,6 @@ type Owed struct {
 	Record  int       `json:"record"`  // number of the record that is the cause; 0 if it is not shown
 	Cause   string    `json:"cause"`   // what that message is
 	Since   time.Time `json:"since"`
-	Timed   bool      `json:"timed"` // it comes at a time, and not because of another message
 }
 
 // owedNow returns what is owed after all records so far; nothing after the end of the session.
@@ -48,7 +47,7 @@ func (s *session) owedNow() OwedList {
 		o = o.Redacted(s.redact)
 		out.Owed = append(out.Owed, Owed{By: o.By, Party: o.Conn, Session: o.Session, What: o.What,
 			Or: append([]string{}, o.Or...), Clauses: append([]string{}, o.Clauses...), Record: s.causeOf(o), Cause: o.Cause,
-			Since: o.Since.UTC(), Timed: o.Timed})
+			Since: o.Since.UTC()})
 	}
 	return out
 }

@@ -34,9 +34,6 @@ func (t *Terminal) describeOwed(o steps.Owed, now time.Time) string {
 	if len(o.Or) > 0 {
 		settles += ", or " + strings.Join(o.Or, ", or ")
 	}
-	if o.Timed {
-		settles += ", when its time has come,"
-	}
 	in := ""
 	if o.Session != "" {
 		in = " in " + o.Session

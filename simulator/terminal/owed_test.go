@@ -94,15 +94,15 @@ func TestOwed(t *testing.T) {
 		t.Errorf("before any input:\n%s", text)
 	}
 	does(t.Context(), `the user says "one"`, ".owed")
-	out.awaits(t, `(?m)^  owed: the input on its way to agent agent-a \(RT-001 RT-015 RT-075\)$`)
-	out.awaits(t, `(?m)^  the server owes the input on its way to agent agent-a in main-\S+, \d+ s, RT-001 RT-015 RT-075
+	out.awaits(t, `(?m)^  owed: the input on its way to agent agent-a \(RT-001 RT-013 .+\)$`)
+	out.awaits(t, `(?m)^  the server owes the input on its way to agent agent-a in main-\S+, \d+ s, RT-001 RT-013 .+
       because of record 5, USER_INPUT to SYSTEM; it settles that
       RT-001 MUST: .+ \(\.explain RT-001\)$`)
 	waiting, cancel := context.WithCancel(t.Context())
 	over := make(chan struct{})
 	go func() { defer close(over); does(waiting, `"one" reaches agent "a"`) }()
 	out.awaits(t, `(?m)^  waiting for the input on its way to agent agent-a from the server, \d+ s, `+
-		`RT-001 RT-015 RT-075; Ctrl-C$`)
+		`RT-001 RT-013 RT-015 \+2; Ctrl-C$`)
 	cancel()
 	<-over
 	does(t.Context(), `the user says "two"`)

@@ -90,10 +90,9 @@ type Entry struct {
 	Record  int           `json:"record"` // the message that obliges it to this
 	Cause   string        `json:"cause"`  // what that message is
 	Since   time.Duration `json:"since"`  // when that message was, since the transcript began
-	Timed   bool          `json:"timed"`  // it comes at a time, and not because of another message
 }
 
-// Owing lists what the party owes now, oldest first: not what it may do. After a deviation of the model that is
+// Owing lists what the party owes now, oldest first: not what it may do, nor what comes at a time only. After a deviation of the model that is
 // unknown, and it lists nothing.
 func (b *Book[M, A]) Owing() (out []Entry) {
 	if b.Deviated() {
@@ -101,7 +100,7 @@ func (b *Book[M, A]) Owing() (out []Entry) {
 	}
 	at := map[*Choice]int{} // of several ways, the first is an entry, and has the others
 	for _, o := range b.owed {
-		if o.Done || o.Optional || o.Choice.taken || len(o.Clauses) == 0 {
+		if o.Done || o.Optional || o.Timed || o.Choice.taken || len(o.Clauses) == 0 {
 			continue
 		}
 		if i, told := at[o.Choice]; told {
@@ -112,7 +111,7 @@ func (b *Book[M, A]) Owing() (out []Entry) {
 		}
 		at[o.Choice] = len(out)
 		out = append(out, Entry{What: o.What, Clauses: o.Clauses, Record: o.Cause.Record(), Cause: o.Cause.Title(),
-			Since: o.Cause.Time(), Timed: o.Timed})
+			Since: o.Cause.Time()})
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package model
 import (
 	_ "embed"
 	"fmt"
+	"strings"
 
 	"github.com/goccy/go-yaml"
 
@@ -29,21 +30,25 @@ func Chart() (obligation.Chart, error) {
 func named(o *owed) (on, owes string) {
 	switch c := o.Cause; {
 	case !c.Delivered:
-		on = string(c.Kind()) + ", published"
+		on = "orchestrator: " + string(c.Kind())
 	case c.Event == vocab.UserInput && (c.Data["mention"] != nil || text(c.Payload, "mentioned_agent_id") != ""):
-		on = "USER_INPUT that mentions an agent"
+		on = "frontend: USER_INPUT @agent"
 	default:
-		on = c.Event
-		if c.Subtype != "" && c.Event != vocab.Error {
-			on = c.Subtype
+		on = map[string]string{Frontend: "frontend: ", Manager: "SessionManager: "}[c.From]
+		if on == "" {
+			on = "agent: "
 		}
-		on += map[string]string{Frontend: " of the frontend", Manager: " of SessionManager"}[c.From]
-		if c.From != Frontend && c.From != Manager {
-			on += " of an agent"
+		if c.Subtype != "" && c.Event != vocab.Error {
+			on += c.Subtype
+		} else {
+			on += c.Event
 		}
 	}
-	return on, string(o.About.kind)
+	return arrows.Replace(on), arrows.Replace(string(o.About.kind))
 }
+
+// arrows makes names of the words for where a message goes.
+var arrows = strings.NewReplacer(" to the frontend", " → frontend", " to an agent", " → agent")
 
 var machines = []obligation.Machine{
 	{Name: "a turn", Moves: []obligation.Move{

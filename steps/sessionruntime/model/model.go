@@ -405,8 +405,9 @@ func (m *Model) awaitAccepted(t *turn) {
 // announced judges that TURN_ACCEPTED comes before any other message of a turn to the frontend.
 func (m *Model) announced(p Message) {
 	t := m.turns[p.Turn]
-	if t == nil || p.Turn == "" || t.accept == nil || t.accept.Done || p.Target != vocab.ToFrontend ||
-		p.Event == vocab.UserInput || p.Subtype == vocab.TurnAccepted {
+	k := p.Kind()
+	if t == nil || p.Turn == "" || t.accept == nil || t.accept.Done ||
+		k != Output && k != RouteTimeout && (k != Notice || p.Subtype != vocab.AgentStarted) {
 		return
 	}
 	t.accept.Done = true
