@@ -77,7 +77,8 @@ func TestOwed(t *testing.T) {
 	does(t, s, `the user says "one"`)
 	comes(t, s, `"target":"AGENT"`) // routed, which is announced too late
 	list, count, _ := s.Owed()
-	i := slices.IndexFunc(list, func(o steps.Owed) bool { return o.What == "TURN_ACCEPTED to the frontend before any acknowledgement" })
+	const accepted = "TURN_ACCEPTED to the frontend before any acknowledgement"
+	i := slices.IndexFunc(list, func(o steps.Owed) bool { return o.What == accepted })
 	if i < 0 || count != len(list) {
 		t.Fatalf("%d are owed: %q", count, whats(list))
 	}
@@ -88,7 +89,7 @@ func TestOwed(t *testing.T) {
 	}
 	does(t, s, `agent "a" acknowledges "one"`)
 	comes(t, s, "TURN_ACCEPTED")
-	if list, _, _ := s.Owed(); slices.Contains(whats(list), "TURN_ACCEPTED to the frontend before any acknowledgement") {
+	if list, _, _ := s.Owed(); slices.Contains(whats(list), accepted) {
 		t.Errorf("after it has come, %q is owed", whats(list))
 	}
 	s.Close()

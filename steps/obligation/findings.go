@@ -92,8 +92,8 @@ type Entry struct {
 	Since   time.Duration `json:"since"`  // when that message was, since the transcript began
 }
 
-// Owing lists what the party owes now, oldest first: not what it may do, nor what comes at a time only. After a deviation of the model that is
-// unknown, and it lists nothing.
+// Owing lists what the party owes now, oldest first: not what it may do, nor what comes at a time only. After a
+// deviation that is unknown, and it lists nothing.
 func (b *Book[M, A]) Owing() (out []Entry) {
 	if b.Deviated() {
 		return nil
