@@ -38,7 +38,8 @@ func TestOwed(t *testing.T) {
 	do[Record](c, 200, "POST", at+"/wait", m{"text": `"target":"AGENT"`})
 	got := do[OwedList](c, 200, "GET", at+"/owed", nil)
 	if got.Count != 1 || got.Owed[0].What != "TURN_ACCEPTED to the frontend before any acknowledgement" ||
-		got.Owed[0].By != "server" || !slices.Contains(got.Owed[0].Clauses, "RT-074") || !strings.HasPrefix(got.Owed[0].Session, "main-") {
+		got.Owed[0].By != "server" || !slices.Contains(got.Owed[0].Clauses, "RT-074") ||
+		!strings.HasPrefix(got.Owed[0].Session, "main-") {
 		t.Fatalf("owed is %+v", got)
 	}
 	cause := do[[]Record](c, 200, "GET", at+"/records", nil)[got.Owed[0].Record-1]
