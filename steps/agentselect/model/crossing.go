@@ -146,11 +146,11 @@ func (m *Model) begins(s *session, r transcript.Record, previous string) {
 
 // wants keeps what each client of the harness asks for.
 func (m *Model) wants(r transcript.Record) {
-	id, is := member(r, vocab.AgentID)
+	id, _ := member(r, vocab.AgentID)
 	if m.wanted[r.Conn] == nil {
 		m.wanted[r.Conn] = map[any]bool{}
 	}
-	if is = isString(id); !is {
+	if !isString(id) {
 		return
 	}
 	m.wanted[r.Conn][id] = true

@@ -74,9 +74,6 @@ func fits(o *owed, p Message) int {
 	return most
 }
 
-// like reports whether a message is of the kind that is owed.
-func like(o *owed, p Message) bool { return o.About.kind != Other && p.Kind() == o.About.kind }
-
 // queued returns a function that reports whether an input had not been routed before a record: what is done with an
 // input that comes while a turn is in progress is left open (RT-G05), so it may be queued, and whatever ends that turn
 // releases it. It returns nil for nil.
