@@ -287,7 +287,9 @@ func (r *run) endIfLapsed(d *driverRun, pl Planned, res *steps.Result) (later bo
 		}
 		return later
 	}
-	asUntested(res, r.endForLapse(refusal.Status, after))
+	if refusal = d.staysRefused(); refusal != nil && refusal.Status == res.Records[at].Status {
+		asUntested(res, r.endForLapse(refusal.Status, after))
+	}
 	return false
 }
 
@@ -321,7 +323,7 @@ func (r *run) lapsedOrFull(d *driverRun) {
 	if len(list) == 0 {
 		return
 	}
-	if refusal := d.opensAgain(); refusal != nil && isUnauthorized(refusal.Status) {
+	if refusal := d.staysRefused(); refusal != nil && isUnauthorized(refusal.Status) {
 		first := slices.MinFunc(list, func(a, b asideResult) int { return cmp.Compare(a.after, b.after) })
 		why := r.endForLapse(refusal.Status, first.after)
 		for i := range list {
@@ -329,6 +331,20 @@ func (r *run) lapsedOrFull(d *driverRun) {
 		}
 	}
 	r.finishAside(d, list)
+}
+
+// roomAfter is how long a front that is full may take to notice that connections have ended.
+const roomAfter = time.Second
+
+// staysRefused opens the first connection again, and returns the refusal; nil if the target accepts it. A 403 must
+// outlast roomAfter, since a front may have been full a moment ago.
+func (d *driverRun) staysRefused() *driver.OpenError {
+	for end := time.Now().Add(roomAfter); ; time.Sleep(roomAfter / 20) {
+		refusal := d.opensAgain()
+		if refusal == nil || refusal.Status != http.StatusForbidden || time.Now().After(end) {
+			return refusal
+		}
+	}
 }
 
 // lapsedBy returns why the run has ended before its end; "" if it has not.

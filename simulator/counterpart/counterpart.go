@@ -126,7 +126,8 @@ type Play struct {
 	mutant  string          // that answers now
 	script  *script.Script
 	engine  *script.Engine
-	heard   map[string][]string // by stream: the texts in the script's messages on it, see streamOf
+	heard   map[string][]string      // by stream: the texts in the script's messages on it, see streamOf
+	prompt  map[string]chan struct{} // by connection: closed when what answers its messages at once has gone out
 	held    []*held
 	serial  int
 	changed chan struct{} // closed at the next change
@@ -144,6 +145,7 @@ func Open(ctx context.Context, o Options) (*Play, error) {
 		return nil, err
 	}
 	p := &Play{o: o, t: records, mind: o.Mind, of: map[string]Mind{}, heard: map[string][]string{},
+		prompt:  map[string]chan struct{}{},
 		changed: make(chan struct{})}
 	if err := p.splitURL(); err != nil {
 		_ = records.Close()

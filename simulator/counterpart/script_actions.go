@@ -70,32 +70,71 @@ func (p *Play) noteFailure(conn string, all []string) {
 }
 
 // performActions carries out actions of a script in order, each after its own delay, and closes the channel after the
-// last.
+// last. What answers a message at once goes out behind what answers earlier messages of its connection at once.
 func (p *Play) performActions(m gate.Message, actions []script.Action) <-chan struct{} {
 	done := make(chan struct{})
-	p.mu.Lock()
-	closed := p.closed
-	if !closed && len(actions) > 0 {
-		p.work.Add(1)
-	}
-	p.mu.Unlock()
-	if closed || len(actions) == 0 {
+	if len(actions) == 0 {
 		close(done)
 		return done
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		close(done)
+		return done
+	}
+	p.work.Add(1)
+	n := promptly(actions)
+	earlier, prompt := p.prompt[m.Conn], make(chan struct{})
+	if n > 0 {
+		p.prompt[m.Conn] = prompt
 	}
 	go func() {
 		defer p.work.Done()
 		defer close(done)
-		for _, a := range actions {
-			if !waitFor(p.ctx, a.After) {
-				return
-			}
-			if err := p.performAction(m, a); err != nil && p.ctx.Err() == nil {
-				p.t.Remark(a.Party, "line %d of the script: %s: %v", a.Line, a.Do, err)
+		if n > 0 && earlier != nil {
+			select {
+			case <-earlier:
+			case <-p.ctx.Done():
 			}
 		}
+		p.performInOrder(m, actions[:n])
+		p.endPrompt(m.Conn, prompt)
+		p.performInOrder(m, actions[n:])
 	}()
 	return done
+}
+
+// promptly counts the actions at the beginning that need no time: that have no delay, and wait for no other party.
+func promptly(actions []script.Action) int {
+	n := slices.IndexFunc(actions, func(a script.Action) bool {
+		return a.After > 0 || a.Do == script.Connect || a.Do == script.Request
+	})
+	if n < 0 {
+		return len(actions)
+	}
+	return n
+}
+
+// endPrompt lets what answers the connection's next message go out.
+func (p *Play) endPrompt(conn string, prompt chan struct{}) {
+	close(prompt)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.prompt[conn] == prompt {
+		delete(p.prompt, conn)
+	}
+}
+
+func (p *Play) performInOrder(m gate.Message, actions []script.Action) {
+	for _, a := range actions {
+		if !waitFor(p.ctx, a.After) {
+			return
+		}
+		if err := p.performAction(m, a); err != nil && p.ctx.Err() == nil {
+			p.t.Remark(a.Party, "line %d of the script: %s: %v", a.Line, a.Do, err)
+		}
+	}
 }
 
 // waitFor waits, and reports whether ctx has not ended.

@@ -2,6 +2,7 @@ package counterpart_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -65,5 +66,32 @@ func TestScriptCloses(t *testing.T) {
 	var end websocket.CloseError
 	if _, _, err := c.c.Read(c.ctx); !errors.As(err, &end) || end.Code != 4001 || end.Reason != "enough" {
 		t.Errorf("the end is %v", err)
+	}
+}
+
+// TestScriptAnswersInOrder: what answers messages at once goes out in their order, however many answers each has, and
+// what answers later does not hold it up.
+func TestScriptAnswersInOrder(t *testing.T) {
+	s, err := script.Parse("s.yaml", []byte("script: s\nprotocol: agent-select\nas: server\nrules:\n"+
+		"- {on: a, answer: [{send: {type: one, n: \"${/n}\"}}, {send: {type: two, n: \"${/n}\"}}]}\n"+
+		"- {on: late, answer: [{send: {type: never}, after: 10m}]}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := options(t, "agent-select", "server")
+	o.Start, o.Script = nil, s
+	c := dial(t, open(t, o), "/any")
+	const n = 100
+	for i := range n {
+		c.sendMessage(`{"type":"late"}`)
+		c.sendMessage(fmt.Sprintf(`{"type":"a","n":%d}`, i))
+	}
+	for i := range n {
+		for _, typ := range []string{"one", "two"} {
+			_, got, err := c.c.Read(c.ctx)
+			if want := fmt.Sprintf(`{"type":%q,"n":%d}`, typ, i); err != nil || string(got) != want {
+				t.Fatalf("answer %d is %s, %v, want %s", i, got, err, want)
+			}
+		}
 	}
 }
