@@ -1,8 +1,12 @@
 package externalagent
 
 import (
+	"strings"
+
 	"parley/features/verdict"
+	"parley/steps"
 	"parley/steps/externalagent/model"
+	"parley/steps/monitor"
 	"parley/steps/obligation"
 	"parley/transport/transcript"
 )
@@ -40,4 +44,12 @@ func (s *suite) found(r *transcript.Record, clauses ...string) []verdict.Finding
 		list[i].Group = kindOf(r) + " " + list[i].Clauses[0]
 	}
 	return list
+}
+
+// quote returns a finding of the model that quotes a record as steps do.
+func (s *suite) quote(f verdict.Finding) verdict.Finding {
+	if at := s.T.Page(f.At-1, 1); !f.OK && len(at) == 1 {
+		f.Observed = strings.Replace(f.Observed, monitor.Describe(at[0]), steps.Seen(at[0]), 1)
+	}
+	return f
 }

@@ -16,6 +16,7 @@ import (
 	"parley/internal/deadline"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
+	"parley/steps/externalagent/model"
 	"parley/target"
 	"parley/transport/driver"
 	"parley/transport/transcript"
@@ -50,9 +51,9 @@ func (p *passage) take(r *transcript.Record, from string, out *steps.LoadStep) {
 	i := slices.IndexFunc(p.due, func(e object) bool {
 		return e[vocab.Type] == kindOf(r) && wjson.Equal(e[vocab.Payload], r.Event.Data)
 	})
-	clauses := append([]string{"EA-025"}, passing[kindOf(r)]...)
+	clauses := append([]string{"EA-025"}, model.Passing[kindOf(r)]...)
 	for _, lost := range p.due[:max(i, 0)] {
-		clauses = append(clauses, passing[steps.Text(lost, "type")]...)
+		clauses = append(clauses, model.Passing[steps.Text(lost, "type")]...)
 	}
 	clauses = slices.DeleteFunc(clauses, func(c string) bool { return !slices.Contains(loadClauses[vocab.Relay], c) })
 	switch {

@@ -17,6 +17,7 @@ import (
 	"parley/features/verdict"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
+	"parley/steps/externalagent/model"
 	"parley/steps/externalagent/studylog"
 	"parley/target"
 	"parley/transport/driver"
@@ -306,7 +307,7 @@ func (s *suite) messages(p *party, end *request) []studylog.Message {
 		}
 		body, ok := r.Event.Data.(object)
 		kind := kindOf(&r)
-		if _, known := passing[kind]; !ok || !known || kind == vocab.SessionStart || kind == vocab.SessionStarted {
+		if _, known := model.Passing[kind]; !ok || !known || kind == vocab.SessionStart || kind == vocab.SessionStarted {
 			continue
 		}
 		m := studylog.Message{Direction: vocab.In, Type: kind, Payload: body, Record: r.N,

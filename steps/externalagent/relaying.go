@@ -4,15 +4,12 @@ import (
 	"context"
 	"fmt"
 
-	"parley/features/verdict"
-	"parley/internal/cut"
 	"parley/internal/deadline"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/binding"
 	"parley/transport/driver"
 	"parley/transport/transcript"
-	wjson "parley/transport/wire/json"
 )
 
 func (s *suite) declared(capability string) error {
@@ -152,18 +149,8 @@ func (s *suite) hostSendsJunk(ctx context.Context, what string) error {
 	return nil
 }
 
-// passing maps message types to the clauses for passing them on.
-var passing = map[string][]string{
-	vocab.SessionStart: {"EA-038"}, vocab.SnapshotGet: {"EA-041"}, vocab.ToolCall: {"EA-007"},
-	vocab.AgentMessage: {"EA-008"}, vocab.SessionEnd: {"EA-063"},
-	vocab.SessionStarted: {"EA-038"}, vocab.SnapshotState: {"EA-004", "EA-005", "EA-006", "EA-041"},
-	vocab.ToolResult:   {"EA-046", "EA-047"},
-	vocab.StateUpdated: {"EA-055"}, vocab.UserMessage: {"EA-009", "EA-060"}, vocab.SessionEnded: {"EA-063"},
-	vocab.ErrorMessage: {"EA-068", "EA-069", "EA-070"},
-}
-
-// passed judges that a relay has passed on everything an agent and its host have sent since they joined: each message
-// once, in order and unchanged. A last message of each is the fence.
+// passed reports what a relay has made of everything that an agent and its host have sent since they joined. A last
+// message of each is the fence.
 func (s *suite) passed(ctx context.Context, p *party) error {
 	h := s.host(p.session)
 	if h.conn == nil || p.conn == nil {
@@ -186,77 +173,14 @@ func (s *suite) passed(ctx context.Context, p *party) error {
 	if err := s.hostSays(ctx, p, func(*play) any { return userSays(word, "fence") }); err != nil {
 		return err
 	}
-	heard, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: fence.N, Kind: "user.message received by the agent",
-		Fence: s.fence(p), Match: says(vocab.UserMessage, word)})
-	if miss != nil {
+	if _, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: fence.N, Kind: "user.message received by the agent",
+		Fence: s.fence(p), Match: says(vocab.UserMessage, word)}); miss != nil {
 		return s.Need(q.unanswered(miss, "user.message received by agent "+p.name, "EA-009", "EA-025"))
 	}
-	if err := s.compare(p.name, h.name, s.said(p, transcript.Sent, q.mark),
-		s.said(h, transcript.Received, fence.N)); err != nil {
-		return err
-	}
-	pushed := 0
-	for _, r := range s.said(h, transcript.Sent, heard.N) {
-		if payload(&r)[vocab.Text] == word {
-			pushed = r.N
-		}
-	}
-	return s.compare(h.name, p.name, s.said(h, transcript.Sent, pushed), s.said(p, transcript.Received, heard.N))
-}
-
-// said returns the envelopes on a party's present connection in one direction, up to a record, except those of
-// joining.
-func (s *suite) said(p *party, dir transcript.Dir, to int) []transcript.Record {
-	var out []transcript.Record
-	for _, r := range s.T.After(p.opened) {
-		if passing[kindOf(&r)] != nil && r.N <= to && r.Conn == p.name && r.Dir == dir {
-			out = append(out, r)
-		}
-	}
-	return out
-}
-
-// compare judges that one party received what the other sent. A duplicate is reported and skipped.
-func (s *suite) compare(from, to string, sent, got []transcript.Record) error {
-	twice := func(r transcript.Record) {
-		kind := kindOf(&r)
-		check := steps.CheckOf(r, false, fmt.Sprintf("%s of %s received by %s, once", kind, from, to), passing[kind]...)
-		check.Observed = "it has come twice: " + check.Observed
-		_ = s.Judge(check)
-	}
-	for i := range sent {
-		for i > 0 && len(got) > 0 && !alike(&sent[i], &got[0]) && alike(&sent[i-1], &got[0]) {
-			twice(got[0])
-			got = got[1:]
-		}
-		kind := kindOf(&sent[i])
-		expected := fmt.Sprintf("%s of %s received by %s, once, in order and unchanged: %s", kind, from, to,
-			cut.Head(string(sent[i].Bytes), 300))
-		switch {
-		case len(got) == 0:
-			return s.Judge(verdict.Finding{Clauses: passing[kind], At: sent[i].N, Expected: expected,
-				Observed: "it has not come"})
-		case !alike(&sent[i], &got[0]):
-			return s.breaks(got[0], expected, passing[kind]...)
-		}
-		s.passes(sent[i].N, passing[kind]...)
-		got = got[1:]
-	}
-	for _, r := range got {
-		if len(sent) == 0 || !alike(&sent[len(sent)-1], &r) {
-			return s.breaks(r, fmt.Sprintf("nothing received by %s except what %s has sent", to, from), passing[kindOf(&r)]...)
-		}
-		twice(r)
+	for _, f := range s.model().Passed(p.name, h.name) {
+		_ = s.Judge(s.quote(f))
 	}
 	return nil
-}
-
-// alike reports whether a message was passed on unchanged: its type, its payload, and whether it has an id and a
-// replyTo. A relay may add members to the envelope. It may renumber requests if their answers come back with the
-// agent's ids.
-func alike(a, b *transcript.Record) bool {
-	same := func(name string) bool { return (field(a, name) == "") == (field(b, name) == "") }
-	return kindOf(a) == kindOf(b) && same("id") && same("replyTo") && wjson.Equal(a.Event.Data, b.Event.Data)
 }
 
 // hostSays lets the host of an agent's relay session send something unrequested.

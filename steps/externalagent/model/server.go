@@ -28,6 +28,8 @@ type server struct {
 	others []any           // ids that are not strings
 	junk   []string        // of the harness: frames that are not envelopes, in which a target may still find an id
 
+	relayed *relayed // what a relay passes on in a run; else nil
+
 	memory  toolschema.Memory
 	unknown bool // some ids may have been missed
 	crowd   bool // several foreign connections: a session may belong to another one
@@ -39,6 +41,9 @@ func newServer(role string, o obligation.Observer, f *forms) *server {
 	s := &server{role: role, ours: o == obligation.Ours, forms: f, lines: map[string]*line{}, ids: map[string]bool{},
 		joins: map[string]bool{}}
 	s.once = !s.ours
+	if role == vocab.Relay && s.ours {
+		s.relayed = newRelayed()
+	}
 	if role == vocab.Relay && !s.ours { // what a host says is not the relay's
 		s.mine = func(m message) bool { return m.kind == vocab.RelayJoined || s.joins[m.to] }
 	}
@@ -113,7 +118,9 @@ func (s *server) take(m message) {
 	if m.Dir == transcript.Noted {
 		return
 	}
-	s.now = m.At
+	if s.now = m.At; s.relayed != nil {
+		s.relayed.take(m)
+	}
 	over := m.Kind == transcript.Closed || m.Kind == transcript.Failure
 	if m.Kind == transcript.Open || over {
 		s.moved = m.N
