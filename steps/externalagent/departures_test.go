@@ -248,32 +248,3 @@ func TestPlansThatFit(t *testing.T) {
 		t.Errorf("%v, want %s", got, want)
 	}
 }
-
-// TestFitted checks that params that fit an earlier announcement count as based on the old state, and params that fit
-// none do not.
-func TestFitted(t *testing.T) {
-	within(t, vocab.Agent, "", func(s *suite) error {
-		for _, kind := range []string{"string", "integer"} {
-			b := mustEncode(envelope(vocab.StateUpdated, "", "", object{vocab.ToolSchema: []any{object{"name": "select",
-				"parameters": object{"itemId": kind}}}}))
-			s.T.Append(transcript.Record{Conn: "agent1", Dir: transcript.Sent, Kind: transcript.Frame, Bytes: b})
-		}
-		for _, r := range []struct {
-			reason, tool, params string
-			before               int
-			want                 bool
-		}{
-			{"the state before", "select", `{"itemId":"m1"}`, 2, true},
-			{"no state before it", "select", `{"itemId":"m1"}`, 1, false},
-			{"the latest state", "select", `{"itemId":7}`, 2, false},
-			{"no state at all", "select", `{"itemId":[]}`, 3, false},
-			{"another tool", "next", `{}`, 3, false},
-		} {
-			call := heard(string(mustEncode(envelope(vocab.ToolCall, "", "", callOf(r.tool, value(t, r.params))))))
-			if got := s.fitted(call, r.before); got != r.want {
-				t.Errorf("%s: %v", r.reason, got)
-			}
-		}
-		return nil
-	})
-}

@@ -41,6 +41,7 @@ func (s *suite) reports(r *transcript.Record, clauses ...string) {
 func (s *suite) found(r *transcript.Record, clauses ...string) []verdict.Finding {
 	list := s.model().At(r.N, clauses...)
 	for i := range list {
+		list[i] = s.quote(list[i])
 		list[i].Group = kindOf(r) + " " + list[i].Clauses[0]
 	}
 	return list
@@ -53,3 +54,5 @@ func (s *suite) quote(f verdict.Finding) verdict.Finding {
 	}
 	return f
 }
+
+func isBroken(f verdict.Finding) bool { return !f.OK }

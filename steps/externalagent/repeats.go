@@ -336,26 +336,16 @@ func (s *suite) resumes(ctx context.Context) error {
 	if told && (kind == vocab.SessionStart || kind == vocab.SessionEnd) {
 		return steps.NotTestedf("the agent does not go on with its session: %s", steps.Seen(rec))
 	}
-	return s.Judge(steps.CheckOf(rec, kind == vocab.SnapshotGet || !told && kind == vocab.SessionStart,
-		"snapshot.get before the next tool.call", "EA-076", "EA-077"))
+	s.reports(&rec, "EA-076", "EA-077")
+	return nil
 }
 
-// goesOnByState judges that the agent continues according to the state that it received since: its next call is carried
-// out, or refused for another reason than that no such tool is announced (EA-077).
+// goesOnByState reports whether the agent continues according to the state that it received since.
 func (s *suite) goesOnByState(ctx context.Context) error {
-	at := s.agent.resumed
-	call, miss := s.awaitAgent(ctx, at-1, s.pace(), received(vocab.ToolCall))
+	call, miss := s.awaitAgent(ctx, s.agent.resumed-1, s.pace(), received(vocab.ToolCall))
 	if miss != nil {
 		return s.without(miss, "makes no further call")
 	}
-	answer := func(r *transcript.Record) bool {
-		return sent(vocab.ToolResult, vocab.ErrorMessage)(r) && field(r, vocab.ReplyTo) == field(&call, vocab.ID)
-	}
-	rec, miss := s.Await(ctx, steps.Wait{Conn: call.Conn, After: call.N, Proof: true, Match: answer})
-	if miss != nil {
-		return steps.NotTestedf("the call was not answered: %s", miss.Reason)
-	}
-	code := s.codeOf(&rec)
-	return s.Judge(steps.CheckOf(call, code != vocab.UnknownTool && code != vocab.InvalidParams,
-		"a call that the latest state announces", "EA-077"))
+	s.reports(&call, "EA-077")
+	return nil
 }

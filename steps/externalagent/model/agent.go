@@ -25,13 +25,13 @@ type agent struct {
 	spoke  string           // the one on which the agent has sent something last
 	ids    map[string]int   // of requests, with the record
 	doubts []message        // with ids that may begin anew, as the first after relay.join shows
-	states []announced      // that were announced to ours
 	waits  asking
 	single bool // there is one agent, with one connection at a time
 	active bool // a session is
 	first  string
 	memory toolschema.Memory
 	relay  any // the relay session of the latest join; nil: none
+	told   told
 }
 
 // talk is a connection of an agent.
@@ -54,7 +54,7 @@ type talk struct {
 
 func newAgent(o obligation.Observer) *agent {
 	a := &agent{ours: o == obligation.Ours, lines: map[string]*talk{}, ids: map[string]int{}, single: true,
-		waits: asking{open: map[string]bool{}}}
+		waits: asking{open: map[string]bool{}}, told: told{open: map[string]message{}}}
 	a.once = !a.ours
 	return a
 }
@@ -107,6 +107,7 @@ func (a *agent) line(m message) *talk {
 	a.single = a.single && l.opened
 	a.lines[m.Conn] = l
 	if opens {
+		a.told.hears(m)
 		if old := a.lines[a.latest]; old != nil && a.latest != m.Conn {
 			old.older = true
 		}
@@ -152,6 +153,7 @@ func (a *agent) older(l *talk, m message) {
 // hears handles a message to the agent.
 func (a *agent) hears(l *talk, m message) {
 	asked := a.waits.hears(m)
+	a.told.hears(m)
 	switch m.kind {
 	case vocab.RelayJoined:
 		l.joined = true
@@ -179,7 +181,7 @@ func (a *agent) announce(l *talk, m message, asked bool) {
 	if a.ours {
 		if tools, err := a.memory.Parse(list); err == nil {
 			st.tools = tools
-			a.states = append(a.states, st)
+			a.told.announces(m, st)
 		}
 		return
 	}
@@ -214,7 +216,9 @@ func (a *agent) says(l *talk, m message) {
 	case vocab.RelayJoin:
 		a.rejoins(l, m)
 	case vocab.SnapshotGet:
-		l.got = true
+		if l.got = true; a.back(l, m) {
+			a.told.kept(m, "EA-076", "EA-077")
+		}
 	case vocab.ToolCall:
 		a.resynchronises(l, m)
 		if l.opened || a.ours {
@@ -222,6 +226,7 @@ func (a *agent) says(l *talk, m message) {
 		}
 	}
 	a.waits.says(m)
+	a.told.says(m)
 }
 
 // joinsFirst judges that an agent waits for relay.joined on each of its connections.
@@ -315,8 +320,8 @@ func (a *agent) resynchronises(l *talk, m message) {
 	}
 	l.judged = true
 	l.withdraw()
-	a.check(l.told, m, "snapshot.get and snapshot.state between the reconnection and the next tool.call",
-		"the agent has no snapshot on this connection", "EA-076")
+	a.check(l.told, m, "snapshot.get before the next tool.call, and its answer, as the agent has reconnected",
+		"the agent has no snapshot on this connection", "EA-076", "EA-077")
 }
 
 // announced is a state that was announced to an agent.
@@ -336,9 +341,8 @@ const crossing = 250 * time.Millisecond
 // counts too. Of a foreign agent, every state of the connection does that may still have been under way.
 func (a *agent) inForce(l *talk, m message) (may []announced, known bool) {
 	if a.ours {
-		for i := len(a.states) - 1; i >= 0; i-- {
-			may = append(may, a.states[i])
-			if a.states[i].asked || m.At-a.states[i].at >= crossing {
+		for _, st := range slices.Backward(a.told.states) {
+			if may = append(may, st); st.asked || m.At-st.at >= crossing {
 				break
 			}
 		}

@@ -150,17 +150,23 @@ func (n *notes) member(ok bool, m message, name, want string, clauses ...string)
 	n.broken(m, "payload."+name+" is "+want, observed, clauses...)
 }
 
-// At returns what a record shows of clauses.
+// At returns what a record shows of clauses. Of several findings that break a clause, the first is enough.
 func (m *Model) At(record int, clauses ...string) (out []verdict.Finding) {
-	for _, list := range [][]verdict.Finding{m.forms.out, m.of.findings()} {
-		for _, f := range list {
-			if f.At != record {
-				continue
-			}
-			f.Clauses = slices.DeleteFunc(slices.Clone(f.Clauses), func(id string) bool { return !slices.Contains(clauses, id) })
-			if len(f.Clauses) > 0 {
-				out = append(out, f)
-			}
+	lists := [][]verdict.Finding{m.forms.out, m.of.findings()}
+	if a, ok := m.of.(*agent); ok {
+		lists = append([][]verdict.Finding{a.told.out}, lists...)
+	}
+	left := slices.Clone(clauses)
+	for _, f := range slices.Concat(lists...) {
+		if f.At != record {
+			continue
+		}
+		f.Clauses = slices.DeleteFunc(slices.Clone(f.Clauses), func(id string) bool { return !slices.Contains(left, id) })
+		if len(f.Clauses) > 0 {
+			out = append(out, f)
+		}
+		if !f.OK {
+			left = slices.DeleteFunc(left, func(id string) bool { return slices.Contains(f.Clauses, id) })
 		}
 	}
 	return out

@@ -43,8 +43,8 @@ func TestPassing(t *testing.T) {
 		{"nobody is there", "A closed\n" + sent + aState, "", "", ""},
 		{"a host of another relay session", "B open\nB > relay.join #l {\"role\":\"host\",\"sessionId\":\"s\"}\n" +
 			"B > " + aState + sent + aWord + got + aWord, "EA-009 EA-060", "", ""},
-		{"which of two hosts has sent it is not judged", "B open\nB > relay.join #l {\"role\":\"host\",\"sessionId\":\"r\"}\n" +
-			"B > " + aState + got + aWord, "", "", ""},
+		{"which of two hosts has sent it is not judged", "B open\nB > relay.join #l {\"role\":\"host\"," +
+			"\"sessionId\":\"r\"}\nB > " + aState + got + aWord, "", "", ""},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
 			m := New(vocab.Relay, obligation.Ours)

@@ -81,6 +81,14 @@ type announcement struct {
 // Tools are the tools of one toolSchema, in order.
 type Tools []Tool
 
+// Names returns the names of the tools, in order.
+func (t Tools) Names() (out []string) {
+	for i := range t {
+		out = append(out, t[i].Name)
+	}
+	return out
+}
+
 // Find returns the tool with a name, or nil if it is not announced.
 func (t Tools) Find(name string) *Tool {
 	for i := range t {
