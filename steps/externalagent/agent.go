@@ -183,7 +183,7 @@ func (s *suite) agentJoins(ctx context.Context) error {
 		return err
 	}
 	s.RecordReach(steps.Given)
-	if err := s.Need(steps.CheckOf(rec, kindOf(&rec) == vocab.RelayJoin, expected, "EA-026")); err != nil {
+	if err := s.needs(&rec, "EA-026"); err != nil {
 		return err
 	}
 	return s.joinsGiven(&rec)

@@ -37,6 +37,16 @@ func (s *suite) reports(r *transcript.Record, clauses ...string) {
 	}
 }
 
+// needs is reports for clauses that the rest of the scenario depends on.
+func (s *suite) needs(r *transcript.Record, clauses ...string) error {
+	for _, f := range s.found(r, clauses...) {
+		if err := s.Need(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // found returns what the model has found of clauses in a record.
 func (s *suite) found(r *transcript.Record, clauses ...string) []verdict.Finding {
 	list := s.model().At(r.N, clauses...)

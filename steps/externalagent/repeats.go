@@ -313,7 +313,7 @@ func (s *suite) connectsAgain(ctx context.Context) error {
 		return s.Need(s.silent(miss, s.cut, expected, "EA-076"))
 	}
 	s.agent.back = rec.N
-	return s.Need(steps.CheckOf(rec, kindOf(&rec) == vocab.RelayJoin, expected, "EA-026"))
+	return s.needs(&rec, "EA-026")
 }
 
 // severedParty is the connection of an agent that was cut.

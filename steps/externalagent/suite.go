@@ -162,6 +162,9 @@ func (Protocol) Monitors() []monitor.Monitor { return model.All() }
 // Model implements steps.Modelled.
 func (Protocol) Model(role string, o obligation.Observer) obligation.Model { return model.New(role, o) }
 
+// Chart implements steps.Charted.
+func (Protocol) Chart(role string) (obligation.Chart, error) { return model.Chart(role) }
+
 // Passive implements steps.Passive.
 func (Protocol) Passive() []monitor.Monitor { return model.Foreign() }
 
@@ -206,6 +209,7 @@ var (
 	_ steps.Recognisable = Protocol{}
 	_ steps.Prober       = Protocol{}
 	_ steps.Modelled     = Protocol{}
+	_ steps.Charted      = Protocol{}
 )
 
 // IsServerMessage implements steps.Recognisable. It recognises an envelope with a version of the protocol, or a message

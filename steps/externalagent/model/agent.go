@@ -52,8 +52,8 @@ type talk struct {
 	partial         bool           // some of them are unknown
 }
 
-func newAgent(o obligation.Observer) *agent {
-	a := &agent{ours: o == obligation.Ours, lines: map[string]*talk{}, ids: map[string]int{}, single: true,
+func newAgent(o obligation.Observer, owes book) *agent {
+	a := &agent{book: owes, ours: o == obligation.Ours, lines: map[string]*talk{}, ids: map[string]int{}, single: true,
 		waits: asking{open: map[string]bool{}}, told: told{open: map[string]message{}}}
 	a.once = !a.ours
 	return a
@@ -122,8 +122,17 @@ func (a *agent) line(m message) *talk {
 
 // join enters that the agent has to join first.
 func (l *talk) join(a *agent, m message) {
-	l.due = a.book.Owe(&owed{What: "relay.join before anything else", Cause: entry{m}, Clauses: []string{"EA-026"},
-		Unfenced: true, Match: func(entry) bool { return false }})
+	l.due = a.book.Owe(&owed{What: "relay.join before anything else", About: vocab.RelayJoin, Cause: entry{m},
+		Clauses: []string{"EA-026"}, Unfenced: true,
+		Match: func(p entry) bool { return p.Conn == m.Conn && p.kind == vocab.RelayJoin }})
+}
+
+// settle notes that the agent has done what it had to do first.
+func (a *agent) settle(l *talk, m message) {
+	if l.due != nil && !l.due.Done {
+		a.book.Settle(entry{m})
+	}
+	l.due = nil
 }
 
 func (l *talk) withdraw() {
@@ -217,6 +226,7 @@ func (a *agent) says(l *talk, m message) {
 		a.rejoins(l, m)
 	case vocab.SnapshotGet:
 		if l.got = true; a.back(l, m) {
+			a.settle(l, m)
 			a.told.kept(m, "EA-076", "EA-077")
 		}
 	case vocab.ToolCall:
@@ -234,7 +244,7 @@ func (a *agent) joinsFirst(l *talk, m message) {
 	switch {
 	case m.kind == vocab.RelayJoin:
 		l.asked = true
-		l.withdraw()
+		a.settle(l, m)
 	case !a.ours && !l.opened:
 	case l.joined:
 		a.kept(m, "EA-026")
@@ -302,8 +312,9 @@ func (a *agent) rejoins(l *talk, m message) {
 	}
 	l.relayed = same
 	if a.relay = to; a.back(l, m) {
-		l.due = a.book.Owe(&owed{What: "snapshot.get before the next tool.call", Cause: entry{m},
-			Clauses: []string{"EA-076"}, Unfenced: true, Match: func(entry) bool { return false }})
+		l.due = a.book.Owe(&owed{What: "snapshot.get before the next tool.call", About: vocab.SnapshotGet, Cause: entry{m},
+			Clauses: []string{"EA-076"}, Unfenced: true,
+			Match: func(p entry) bool { return p.Conn == m.Conn && p.kind == vocab.SnapshotGet }})
 	}
 }
 

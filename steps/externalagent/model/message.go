@@ -53,6 +53,21 @@ func (e entry) Title() string {
 	return e.kind
 }
 
+// from names a message with who has sent it, as in a chart of a role's duties.
+func (e entry) from(role string) string {
+	by, kind := role, e.kind
+	switch {
+	case e.Kind == transcript.Open:
+		return "the connection"
+	case e.Dir == transcript.Received:
+	case role == vocab.Agent || role == vocab.Relay && strings.HasPrefix(e.Conn, vocab.HostRole):
+		by = vocab.HostRole
+	default:
+		by = vocab.AgentRole
+	}
+	return by + ": " + kind
+}
+
 // word returns a member of the payload, a string.
 func (m message) word(name string) string { s, _ := m.body[name].(string); return s }
 

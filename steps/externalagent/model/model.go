@@ -23,8 +23,8 @@ import (
 )
 
 type (
-	owed = obligation.Owed[entry, struct{}]
-	book = obligation.Book[entry, struct{}]
+	owed = obligation.Owed[entry, string] // About is the type of the message that is owed
+	book = obligation.Book[entry, string]
 )
 
 // Bounds on the stored state; older state is dropped and not judged.
@@ -42,6 +42,7 @@ const patience = 30 * time.Second
 type Model struct {
 	forms forms
 	of    party
+	tally obligation.Tally
 }
 
 // party is the part of the model that depends on the order of messages.
@@ -53,15 +54,22 @@ type party interface {
 }
 
 // New returns the model of a target of a role, for a transcript that has no record yet.
-func New(role string, o obligation.Observer) *Model {
-	m := &Model{forms: newForms(role, o)}
+func New(role string, o obligation.Observer) *Model { return newModel(role, o, nil) }
+
+// newModel is New, and collects the duties that arise; nil: it does not.
+func newModel(role string, o obligation.Observer, found obligation.Duties) *Model {
+	m := &Model{forms: newForms(role, o), tally: obligation.Tally{}}
+	owes := book{Tally: m.tally, Duties: found, Name: func(o *owed) (on, owes string) { return o.Cause.from(role), o.About }}
 	if role == vocab.Agent {
-		m.of = newAgent(o)
+		m.of = newAgent(o, owes)
 	} else {
-		m.of = newServer(role, o, &m.forms)
+		m.of = newServer(role, o, &m.forms, owes)
 	}
 	return m
 }
+
+// Reached implements obligation.Reaching.
+func (m *Model) Reached() []obligation.Reached { return m.tally.List() }
 
 // Take implements obligation.Model.
 func (m *Model) Take(r transcript.Record) {

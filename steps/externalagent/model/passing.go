@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"strings"
 
 	"parley/features/verdict"
 	"parley/internal/cut"
@@ -26,6 +27,7 @@ var Passing = map[string][]string{
 type relayed struct {
 	places map[string]place // by connection
 	ways   map[[2]string]*way
+	owes   book // what the book of a way begins as
 }
 
 // place is where a party has joined.
@@ -36,14 +38,14 @@ type place struct {
 
 // way is one direction between two parties.
 type way struct {
+	book
 	from, to string
 	due      []message // sent, and not received yet
 	last     message   // received last
 	lost     bool      // something else came, and what follows is not judged
-	out      []verdict.Finding
 }
 
-func newRelayed() *relayed { return &relayed{map[string]place{}, map[[2]string]*way{}} }
+func newRelayed(owes book) *relayed { return &relayed{map[string]place{}, map[[2]string]*way{}, owes} }
 
 func (p *relayed) take(m message) {
 	switch {
@@ -60,7 +62,7 @@ func (p *relayed) take(m message) {
 	case Passing[m.kind] == nil:
 	case m.Dir == transcript.Sent:
 		if w := p.way(m.Conn, true); w != nil {
-			w.due = append(w.due, m)
+			w.sends(m)
 		}
 	default:
 		if w := p.way(m.Conn, false); w != nil {
@@ -86,34 +88,54 @@ func (p *relayed) way(conn string, from bool) *way {
 		ends = [2]string{partner, conn}
 	}
 	if p.ways[ends] == nil {
-		p.ways[ends] = &way{from: ends[0], to: ends[1]}
+		p.ways[ends] = &way{book: p.owes, from: ends[0], to: ends[1]}
 	}
 	return p.ways[ends]
 }
 
-// arrives judges a message that a party receives. A duplicate is a finding of its own.
+// sends enters that a message has to arrive.
+func (w *way) sends(m message) {
+	w.due = append(w.due, m)
+	w.Owe(&owed{What: m.kind + " received by " + w.to, About: m.kind + " → " + partyOf(w.to), Cause: entry{m},
+		Clauses: Passing[m.kind], Match: func(p entry) bool { return alike(m, p.message) }})
+}
+
+func partyOf(conn string) string {
+	if strings.HasPrefix(conn, vocab.HostRole) {
+		return vocab.HostRole
+	}
+	return vocab.AgentRole
+}
+
+// arrives judges a message that a party receives. A duplicate is a finding of its own; after any other deviation nothing
+// more is judged.
 func (w *way) arrives(m message) {
-	fits := len(w.due) > 0 && alike(w.due[0], m)
-	broken := func(expected string, of ...string) {
-		w.out = append(w.out, verdict.Finding{Clauses: of, At: m.N, Expected: expected, Observed: monitor.Describe(m.Record)})
+	broken := func(kind, expected, observed string) {
+		w.Findings = append(w.Findings, verdict.Finding{Clauses: Passing[kind], At: m.N, Expected: expected,
+			Observed: observed + monitor.Describe(m.Record)})
 	}
 	switch {
 	case w.lost:
-	case fits:
+	case len(w.due) > 0 && alike(w.due[0], m):
 		w.last, w.due = w.due[0], w.due[1:]
-		w.out = append(w.out, verdict.Finding{Clauses: Passing[m.kind], OK: true, At: w.last.N})
+		w.Settle(entry{m})
 	case w.last.N > 0 && alike(w.last, m):
-		broken(fmt.Sprintf("%s of %s received by %s, once", m.kind, w.from, w.to), Passing[m.kind]...)
-		w.out[len(w.out)-1].Observed = "it has come twice: " + w.out[len(w.out)-1].Observed
+		broken(m.kind, fmt.Sprintf("%s of %s received by %s, once", m.kind, w.from, w.to), "it has come twice: ")
 	case len(w.due) > 0:
 		kind := w.due[0].kind
-		broken(fmt.Sprintf("%s of %s received by %s, once, in order and unchanged: %s", kind, w.from, w.to,
-			cut.Head(string(w.due[0].Bytes), 300)), Passing[kind]...)
-		w.lost = true
+		broken(kind, fmt.Sprintf("%s of %s received by %s, once, in order and unchanged: %s", kind, w.from, w.to,
+			cut.Head(string(w.due[0].Bytes), 300)), "")
+		w.lose()
 	default:
-		broken(fmt.Sprintf("nothing received by %s except what %s has sent", w.to, w.from), Passing[m.kind]...)
-		w.lost = true
+		broken(m.kind, fmt.Sprintf("nothing received by %s except what %s has sent", w.to, w.from), "")
+		w.lose()
 	}
+}
+
+// lose notes that it is unknown from now on what has to arrive.
+func (w *way) lose() {
+	w.lost = true
+	w.Close()
 }
 
 // alike reports whether a message was passed on unchanged: its type, its payload, and whether it has an id and a
@@ -133,7 +155,7 @@ func (m *Model) Passed(a, b string) (out []verdict.Finding) {
 	}
 	for _, ends := range [][2]string{{a, b}, {b, a}} {
 		if w := s.relayed.ways[ends]; w != nil {
-			out = append(out, w.out...)
+			out = append(out, w.Found()...)
 		}
 	}
 	return out

@@ -21,6 +21,7 @@ type server struct {
 	role   string
 	ours   bool // all requests are the harness's
 	forms  *forms
+	owes   book    // what the book of a connection begins as
 	books  []*book // of all connections so far
 	lines  map[string]*line
 	ids    map[string]bool // of all requests
@@ -37,12 +38,12 @@ type server struct {
 	moved   int // the record at which a party came or went last
 }
 
-func newServer(role string, o obligation.Observer, f *forms) *server {
-	s := &server{role: role, ours: o == obligation.Ours, forms: f, lines: map[string]*line{}, ids: map[string]bool{},
+func newServer(role string, o obligation.Observer, f *forms, owes book) *server {
+	s := &server{owes: owes, role: role, ours: o == obligation.Ours, forms: f, lines: map[string]*line{}, ids: map[string]bool{},
 		joins: map[string]bool{}}
 	s.once = !s.ours
 	if role == vocab.Relay && s.ours {
-		s.relayed = newRelayed()
+		s.relayed = newRelayed(owes)
 	}
 	if role == vocab.Relay && !s.ours { // what a host says is not the relay's
 		s.mine = func(m message) bool { return m.kind == vocab.RelayJoined || s.joins[m.to] }
@@ -105,6 +106,11 @@ func (s *server) owing() (out []obligation.Entry) {
 	for _, b := range s.books {
 		out = append(out, b.Owing()...)
 	}
+	if s.relayed != nil {
+		for _, w := range s.relayed.ways {
+			out = append(out, w.Owing()...)
+		}
+	}
 	return out
 }
 
@@ -131,7 +137,8 @@ func (s *server) take(m message) {
 			l.close()
 		}
 		old := l
-		l = &line{s: s, book: &book{}, opened: m.Kind == transcript.Open, requests: map[string]*request{},
+		owes := s.owes
+		l = &line{s: s, book: &owes, opened: m.Kind == transcript.Open, requests: map[string]*request{},
 			started: map[string]bool{}}
 		if old != nil && s.ours { // the same party comes back
 			l.session, l.started, l.over = old.session, old.started, old.over
@@ -249,9 +256,9 @@ func (l *line) owe(q *request) {
 	if l.lost || clauses == nil || !q.legal || !takes {
 		return
 	}
-	q.due = l.Owe(&owed{What: fmt.Sprintf("%s with replyTo %s", AnswerOf[q.kind], q.name), Cause: entry{q.message},
-		Clauses: clauses,
-		Match:   func(p entry) bool { return p.fromTarget() && p.kind == AnswerOf[q.kind] && p.to == q.name },
+	q.due = l.Owe(&owed{What: fmt.Sprintf("%s with replyTo %s", AnswerOf[q.kind], q.name), About: AnswerOf[q.kind],
+		Cause: entry{q.message}, Clauses: clauses,
+		Match: func(p entry) bool { return p.fromTarget() && p.kind == AnswerOf[q.kind] && p.to == q.name },
 		Amiss: func() ([]string, string) {
 			return clauses, fmt.Sprintf("no such message, although later requests were answered, up to record %d", q.since)
 		},
