@@ -283,8 +283,8 @@ var connectionRows = []row{
 		callB},
 	{subject: "agent-resynchronises", reason: "it was not lost", in: joins + starts + says("state.updated", movie) +
 		calls("next", "{}")},
-	{subject: "agent-resynchronises", reason: "it reconnects and calls nothing", kept: "EA-076", in: joins + starts + again + getB +
-		tellB},
+	{subject: "agent-resynchronises", reason: "it reconnects and calls nothing", kept: "EA-076",
+		in: joins + starts + again + getB + tellB},
 	{subject: "agent-resynchronises", reason: "it never had a session", in: joins + again + callB},
 
 	{subject: "agent-connection", reason: "one", kept: "EA-016 EA-106", in: "A open\n" + joins},

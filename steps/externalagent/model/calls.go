@@ -54,8 +54,8 @@ func (l *line) called(q *request, m message) {
 	if m.kind == vocab.ToolResult && m.body[vocab.OK] == true && m.body[vocab.Spec] == nil && q.active && !told &&
 		slices.Contains(effective, q.tool) {
 		l.withdrawEffect()
-		l.quick = &quick{request: q, due: l.Owe(&owed{What: "state.updated with the effect of " + q.tool, About: vocab.StateUpdated,
-			Cause: entry{m}, Clauses: []string{"EA-054"}, Unfenced: true,
+		l.quick = &quick{request: q, due: l.Owe(&owed{What: "state.updated with the effect of " + q.tool,
+			About: vocab.StateUpdated, Cause: entry{m}, Clauses: []string{"EA-054"}, Unfenced: true,
 			Match: func(p entry) bool { return p.fromTarget() && p.kind == vocab.StateUpdated }})}
 	}
 }

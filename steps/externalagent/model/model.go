@@ -59,7 +59,8 @@ func New(role string, o obligation.Observer) *Model { return newModel(role, o, n
 // newModel is New, and collects the duties that arise; nil: it does not.
 func newModel(role string, o obligation.Observer, found obligation.Duties) *Model {
 	m := &Model{forms: newForms(role, o), tally: obligation.Tally{}}
-	owes := book{Tally: m.tally, Duties: found, Name: func(o *owed) (on, owes string) { return o.Cause.from(role), o.About }}
+	owes := book{Tally: m.tally, Duties: found,
+		Name: func(o *owed) (on, owes string) { return o.Cause.from(role), o.About }}
 	if role == vocab.Agent {
 		m.of = newAgent(o, owes)
 	} else {

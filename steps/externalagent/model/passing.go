@@ -107,8 +107,8 @@ func partyOf(conn string) string {
 	return vocab.AgentRole
 }
 
-// arrives judges a message that a party receives. A duplicate is a finding of its own; after any other deviation nothing
-// more is judged.
+// arrives judges a message that a party receives. A duplicate is a finding of its own; after any other deviation
+// nothing more is judged.
 func (w *way) arrives(m message) {
 	broken := func(kind, expected, observed string) {
 		w.Findings = append(w.Findings, verdict.Finding{Clauses: Passing[kind], At: m.N, Expected: expected,

@@ -39,8 +39,8 @@ type server struct {
 }
 
 func newServer(role string, o obligation.Observer, f *forms, owes book) *server {
-	s := &server{owes: owes, role: role, ours: o == obligation.Ours, forms: f, lines: map[string]*line{}, ids: map[string]bool{},
-		joins: map[string]bool{}}
+	s := &server{owes: owes, role: role, ours: o == obligation.Ours, forms: f, lines: map[string]*line{},
+		ids: map[string]bool{}, joins: map[string]bool{}}
 	s.once = !s.ours
 	if role == vocab.Relay && s.ours {
 		s.relayed = newRelayed(owes)

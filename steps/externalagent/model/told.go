@@ -139,3 +139,39 @@ func (st announced) accepts(call message) (known, fits bool) {
 
 // isEffective reports whether a call is of a tool whose result may consist of ok only.
 func isEffective(call message) bool { return slices.Contains(effective, call.word(vocab.ToolName)) }
+
+// asking is what an agent waits for on its connection. It waits for a state if exactly one request is pending that
+// has not brought a state yet.
+type asking struct {
+	conn     string
+	open     map[string]bool // unanswered requests
+	latest   string          // the request that a state may follow; "" if no state is expected
+	answered bool
+	several  bool // other requests were pending when it was sent
+}
+
+// says handles a message from the agent.
+func (a *asking) says(m message) {
+	if m.Conn != a.conn {
+		*a = asking{conn: m.Conn, open: map[string]bool{}}
+	}
+	a.latest, a.answered, a.several = "", false, len(a.open) > 0
+	switch m.kind {
+	case vocab.ToolCall, vocab.SnapshotGet, vocab.SessionStart:
+		a.latest = fmt.Sprint(m.Event.RequestID)
+		a.open[a.latest] = true
+	}
+}
+
+// hears handles a message to the agent, and reports whether it is a state that the agent waited for.
+func (a *asking) hears(m message) bool {
+	if m.to != "" {
+		delete(a.open, m.to)
+		a.answered = a.answered || m.to == a.latest
+	}
+	asked := m.isState() && a.latest != "" && !a.several
+	if m.isState() && a.answered {
+		a.latest = ""
+	}
+	return asked
+}
