@@ -12,7 +12,9 @@ import (
 
 	"parley/reports"
 	"parley/steps"
+	"parley/steps/monitor"
 	"parley/steps/protocols"
+	"parley/test/suitetest"
 )
 
 var update = flag.Bool("update", false,
@@ -30,6 +32,7 @@ func (j judging) take(t *testing.T, protocol string, res *reports.Results) {
 		j[protocol] = steps.Judges{}
 	}
 	for _, run := range res.Runs {
+		suitetest.CheckJudges(t, protocol, run.Scenarios...)
 		for _, sc := range run.Scenarios {
 			for _, id := range sc.AtEnd {
 				j[protocol].Add(id, steps.AtEnd)
@@ -65,6 +68,7 @@ func (j judging) compare(t *testing.T) {
 				}
 			}
 		}
+		j.judgeEach(t, p)
 		expressions := steps.Expressions(p)
 		for _, id := range slices.Sorted(maps.Keys(known)) {
 			for _, expr := range known[id] {
@@ -73,6 +77,22 @@ func (j judging) compare(t *testing.T) {
 						expr)
 				}
 			}
+		}
+	}
+}
+
+// judgeEach checks that every binding clause of which the ledger says what judges it is judged by something.
+func (j judging) judgeEach(t *testing.T, p steps.Protocol) {
+	t.Helper()
+	ledger, err := steps.LedgerOf(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range ledger.Rows() {
+		monitored := slices.ContainsFunc(p.Monitors(),
+			func(m monitor.Monitor) bool { return slices.Contains(m.Clauses, row.ID) })
+		if row.Judged != "" && row.Level.Binding() && len(j[ledger.Protocol][row.ID]) == 0 && !monitored {
+			t.Errorf("%s is judged by %q according to the ledger, and by nothing in a run", row.ID, row.Judged)
 		}
 	}
 }

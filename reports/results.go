@@ -227,11 +227,13 @@ type Scenario struct {
 	Duration float64             `json:"duration_ms"`
 	Steps    []Step              `json:"steps"`
 	// clauses judged after the last step, sorted
-	AtEnd      []string    `json:"judged_at_end,omitempty"`
-	Notes      []string    `json:"notes"`
-	Failures   []Failure   `json:"failures"`
-	Transcript *Transcript `json:"transcript,omitempty"`
-	Recording  *Transcript `json:"recording,omitempty"` // the same records as JSON Lines; the source of Transcript
+	AtEnd []string `json:"judged_at_end,omitempty"`
+	// what has judged each clause, of scenarios that ran in this process
+	Judges     map[string][]verdict.Judge `json:"-"`
+	Notes      []string                   `json:"notes"`
+	Failures   []Failure                  `json:"failures"`
+	Transcript *Transcript                `json:"transcript,omitempty"`
+	Recording  *Transcript                `json:"recording,omitempty"` // the same as JSON Lines; the source of Transcript
 	// other evidence, if something is wrong
 	Evidence []Evidence `json:"evidence,omitempty"`
 }

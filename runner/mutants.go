@@ -43,6 +43,8 @@ type MutantOptions struct {
 	OneControl  bool         // of each mutant's control scenarios only the first is run
 	Whole       bool         // each mutant runs through the whole suite, so that Killed.Besides is known
 	Done        func(Killed) // called for each mutant when done, concurrently; may be nil
+	// called with each scenario of a mutant when it is done, concurrently; may be nil
+	ScenarioDone func(id string, sc reports.Scenario)
 	// called with each mutant's results, concurrently, and once more if it is judged with longer limits; every selected
 	// scenario then runs, so that the results do not depend on which clause was broken first; may be nil
 	Results func(id string, r *reports.Results)
@@ -199,7 +201,7 @@ func killWithin(ctx context.Context, o MutantOptions, mu Mutant, limit time.Dura
 		p.Limits.Open.Duration, p.Limits.Scenario.Duration = 2*limit, 4*limit
 	}
 	seen := &mutantObserver{control: control, hasControl: mu.Control != "", alive: map[string]bool{},
-		controlled: map[string]bool{}}
+		controlled: map[string]bool{}, id: mu.ID, done: o.ScenarioDone}
 	for _, id := range mu.clausesToBreak() {
 		seen.alive[id] = true
 	}
@@ -238,6 +240,8 @@ type mutantObserver struct {
 	oneControl bool
 	monitors   []monitor.Monitor
 	proves     []string // clauses
+	id         string
+	done       func(id string, sc reports.Scenario) // MutantOptions.ScenarioDone
 
 	mu         sync.Mutex
 	alive      map[string]bool
@@ -249,6 +253,9 @@ func (k *mutantObserver) Planned(int) {}
 
 // ScenarioDone implements Observer.
 func (k *mutantObserver) ScenarioDone(sc reports.Scenario) {
+	if k.done != nil {
+		k.done(k.id, sc)
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.hasControl && k.control.Match(sc.Tags) {

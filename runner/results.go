@@ -58,7 +58,7 @@ func (r *run) scenarioReport(d *driverRun, pl Planned, res steps.Result) reports
 		}
 		sc.Steps = append(sc.Steps, step)
 	}
-	sc.AtEnd = res.AtEnd
+	sc.AtEnd, sc.Judges = res.AtEnd, res.Judges
 	sc.Transcript = r.writeTranscript(d, pl, res)
 	sc.Recording = r.writeRecording(d, pl, res.Records)
 	sc.Evidence = r.writeEvidence(d, pl, res.Evidence)

@@ -1,6 +1,9 @@
 package steps
 
 import (
+	"slices"
+
+	"parley/features/verdict"
 	"parley/steps/obligation"
 	"parley/transport/transcript"
 )
@@ -20,4 +23,14 @@ func reachedBy(p Protocol, role string, records []transcript.Record) []obligatio
 		m.Take(r)
 	}
 	return m.Reached()
+}
+
+// addJudge notes what has judged a clause.
+func (w *World) addJudge(id string, by verdict.Judge) {
+	if !slices.Contains(w.judges[id], by) {
+		if w.judges == nil {
+			w.judges = map[string][]verdict.Judge{}
+		}
+		w.judges[id] = append(w.judges[id], by)
+	}
 }

@@ -116,6 +116,7 @@ func (w *World) judgeChecks(checks []verdict.Finding) (broken []Failure) {
 		}
 		first := w.endedBy(c.Model)
 		for _, id := range w.isTagged(c.Clauses) {
+			w.addJudge(id, c.Judge)
 			if c.OK && first < 0 {
 				w.keepWorst(id, verdict.Passed, "")
 			}

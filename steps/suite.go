@@ -117,7 +117,8 @@ type Result struct {
 	Security []string // observations about the target's security
 	Target   []string // other observations about the target as a whole
 	Steps    []StepResult
-	AtEnd    []string // clauses that were judged after the last step, sorted
+	AtEnd    []string                   // clauses that were judged after the last step, sorted
+	Judges   map[string][]verdict.Judge // what has judged each clause, in order of appearance
 	Duration time.Duration
 	Records  []transcript.Record
 	Evidence []Evidence
@@ -354,7 +355,7 @@ func (r *scenario) finishScenario(sc *godog.Scenario, err error) error {
 	}
 	res := r.world.sumUpResult(r.s.Protocol.Monitors(), r.first)
 	res.Behaviour = reachedBy(r.s.Protocol, r.s.Env.Role, res.Records)
-	res.AtEnd = slices.Sorted(slices.Values(r.world.judging))
+	res.AtEnd, res.Judges = slices.Sorted(slices.Values(r.world.judging)), r.world.judges
 	res.Scenario, res.Driver, res.Steps, res.Duration, res.Run = sc, r.s.Env.Driver.Name(), r.steps, took, r.slot.Run
 	r.s.Done(res)
 	if r.first == nil && len(r.world.failures) > 0 && res.Outcome == verdict.Failed {

@@ -87,7 +87,8 @@ type World struct {
 	judged      map[string]verdict.Judgement
 	failures    []Failure
 	fresh       []Failure // those of the current step, one per group
-	judging     []string  // clauses that it has judged
+	judging     []string  // clauses that the current step has judged
+	judges      map[string][]verdict.Judge
 	notes       []string
 	warnings    []string // about security
 	aboutTarget []string

@@ -234,7 +234,24 @@ type Finding struct {
 	// Group names the kind of difference, for steps with many comparisons that tend to fail alike. Of one group, the
 	// scenario keeps the first for each clause and counts the others on it. "" is never grouped.
 	Group string
+
+	Judge Judge // what has judged it; "": a step by itself, from records. Of monitors it is set by the caller
 }
+
+// Judge is what judges a clause. Each clause has one (Row.Judged).
+type Judge string
+
+const (
+	ByModel Judge = "model" // the protocol's model, from records
+	ByPage  Judge = "page"  // looks at a web page
+	ByLog   Judge = "log"   // the bytes of a log that the target writes
+	ByLLM   Judge = "llm"   // the requests that the target sends to its large language model
+	// the opening of a connection, or the set-up on it: without it no clause can be judged, so it is nobody's only judge
+	ByConnection Judge = "connection"
+)
+
+// judges are the values of Row.Judged.
+var judges = []Judge{ByModel, ByPage, ByLog, ByLLM}
 
 // Miss says that an awaited record did not come, and why.
 type Miss struct {

@@ -236,6 +236,7 @@ func clausePage(b *book, r verdict.Row, l lang.Lang) string {
 		observed = "观察方式"
 	}
 	p.field(observed, l.Of(describeObserved(r.Observed)))
+	p.field("judge", l.Of(judgeWords[r.Judged]))
 	p.field("see", strings.Join(append(append([]string{}, r.See...), r.JudgedBy...), l.Say(", ")))
 	if !r.Tested() {
 		p.field("excluded", row.Reason)
@@ -271,6 +272,12 @@ func describeObserved(how string) string {
 		return words
 	}
 	return how
+}
+
+// judgeWords say what judges a clause.
+var judgeWords = map[verdict.Judge]string{
+	verdict.ByModel: "the model of the protocol, from records", verdict.ByPage: "looks at the page",
+	verdict.ByLog: "the bytes of the log", verdict.ByLLM: "the requests to the large language model",
 }
 
 // describeJudging lists what judges a clause, and which mutants show that its tests detect faults.

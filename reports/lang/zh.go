@@ -275,7 +275,7 @@ var chinese = map[string]string{
 	// explain
 	"%s  %s  section %s of %s": "%[1]s  %[2]s  %[4]s 第 %[3]s 节", "another document": "另一份文档",
 	"%s, judged with %s": "%s，随 %s 判定", "%s  a mutant: the bundled %s with one fault": "%s  变异体：带一个缺陷的内置 %s",
-	"%s: excluded, %s": "%s：已排除，%s", "text": "条文", "source": "原文", "ruling": "解释", "fair": "合理读法", "see": "参见",
+	"%s: excluded, %s": "%s：已排除，%s", "text": "条文", "source": "原文", "ruling": "解释", "judge": "由谁判定", "fair": "合理读法", "see": "参见",
 	"roles": "角色", "alone": "单独运行", "steps": "步骤", "mutants": "变异体", "breaks": "破坏",
 	"found by": "发现者", "serve": "启动", "rule": "规则", "and %s after it": "其后还有 %s", "place": "位置", "tags": "标签",
 

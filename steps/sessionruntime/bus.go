@@ -45,7 +45,7 @@ func (s *suite) connect(ctx context.Context) error {
 			return &steps.UnreachableError{Err: err}
 		}
 		return s.Need(verdict.Finding{Clauses: []string{"RT-013"}, Expected: "a bus connected to the orchestrator",
-			Observed: err.Error(), Miss: steps.NotOpened(err)})
+			Observed: err.Error(), Miss: steps.NotOpened(err), Judge: verdict.ByConnection})
 	}
 	s.RecordReach(steps.Greeted)
 	s.conn = conn
@@ -70,7 +70,7 @@ func (s *suite) write(ctx context.Context, m driver.Message) (int, error) {
 	if at := s.endedAt(); at > 0 {
 		return 0, s.Need(verdict.Finding{Clauses: []string{"RT-013"}, At: at,
 			Expected: "a bus that stays open for the next " +
-				"message", Observed: steps.Seen(s.T.After(at - 1)[0])})
+				"message", Observed: steps.Seen(s.T.After(at - 1)[0]), Judge: verdict.ByConnection})
 	}
 	at, err := s.conn.Send(ctx, m)
 	switch {

@@ -105,7 +105,8 @@ func (s *suite) sendSetUp(ctx context.Context, ss *session) error {
 	if miss != nil {
 		return s.Need(verdict.Finding{Clauses: []string{"RT-013"},
 			Expected: `{"parley":"ready"} for a new session`,
-			Observed: miss.Reason + s.inPlace(at), At: miss.At, Miss: miss})
+			Observed: miss.Reason + s.inPlace(at), At: miss.At, Miss: miss,
+			Judge: verdict.ByConnection})
 	}
 	s.RecordReach(steps.Given)
 	return nil

@@ -122,9 +122,9 @@ func (s *suite) report(session string, last int,
 		switch {
 		case f.Follows: // the monitor reports it under the finding that it follows from
 		case f.OK && f.Expected == obligation.Absence:
-			s.absences = append(s.absences, verdict.Finding{Clauses: f.Clauses, OK: true})
+			s.absences = append(s.absences, verdict.Finding{Clauses: f.Clauses, OK: true, Judge: verdict.ByModel})
 		case f.OK:
-			_ = s.Judge(verdict.Finding{Clauses: f.Clauses, OK: true, At: f.At})
+			_ = s.Judge(verdict.Finding{Clauses: f.Clauses, OK: true, At: f.At, Judge: verdict.ByModel})
 		default:
 			ends := false
 			if awaited != nil {
@@ -133,7 +133,7 @@ func (s *suite) report(session string, last int,
 			if strings.HasPrefix(f.Observed, "no such message") {
 				f.Observed += s.inPlace(f.At)
 			}
-			f.Model = ""
+			f.Model, f.Judge = "", verdict.ByModel
 			var broken *steps.BrokenError
 			if e := s.Need(f); ends && !errors.As(err, &broken) {
 				err = e

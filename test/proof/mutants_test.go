@@ -12,6 +12,7 @@ import (
 	"parley/internal/tier"
 	"parley/reference-server/agentselect/bundle"
 	"parley/reference-server/bundled"
+	"parley/reports"
 	"parley/runner"
 	"parley/steps/protocols"
 	"parley/test/suitetest"
@@ -55,7 +56,9 @@ func proves(t *testing.T, protocol, role string) {
 	k, err := runner.Mutants(context.Background(),
 		runner.MutantOptions{Protocols: protocols.All, Protocol: protocol, Role: role,
 			Profile: suitetest.MutantProfile(protocol, role), Mutants: mutants, Concurrency: atOnce,
-			OneControl: !tier.All()})
+			OneControl: !tier.All(), ScenarioDone: func(id string, sc reports.Scenario) {
+				suitetest.CheckJudges(t, protocol, sc)
+			}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"parley/features/verdict"
 	"parley/internal/llm"
 	"parley/reference-server/agentselect"
 	"parley/reference-server/agentselect/bundle"
@@ -23,6 +24,7 @@ import (
 	"parley/reference-server/launch"
 	"parley/reports"
 	"parley/runner"
+	"parley/steps"
 	"parley/steps/protocols"
 	"parley/target"
 )
@@ -118,7 +120,29 @@ func Judge(t *testing.T, o runner.Options) *reports.Results {
 		t.Fatal(err)
 	}
 	KeepResults(t, res)
+	for _, run := range res.Runs {
+		CheckJudges(t, o.Profile.Protocol, run.Scenarios...)
+	}
 	return res
+}
+
+// CheckJudges checks that what the ledger names has judged the clauses of scenarios, and nothing else.
+func CheckJudges(t *testing.T, protocol string, scenarios ...reports.Scenario) {
+	t.Helper()
+	ledger, err := steps.LedgerOf(protocols.Get(protocol))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sc := range scenarios {
+		for id, judges := range sc.Judges {
+			row, _ := ledger.Row(id)
+			for _, by := range judges {
+				if row.Judged != "" && by != row.Judged && by != verdict.ByConnection {
+					t.Errorf("%s is judged by %q in %s, and by the ledger %q judges it alone", id, by, sc.ID, row.Judged)
+				}
+			}
+		}
+	}
 }
 
 // KeepResults keeps results as Judge does.
