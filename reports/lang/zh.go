@@ -110,7 +110,7 @@ var chinese = map[string]string{
 	"run it with --verbose":                          "用 --verbose 运行",
 	"%s/report.html, or --verbose":                   "见 %s/report.html，或用 --verbose",
 	"run the first again":                            "复现第一处失败", "expected": "期望",
-	"observed": "实际", "also": "另有", "following": "后续", "looks like": "像", "at": "位置", "alike": "同类",
+	"observed": "实际", "judge": "由谁判定", "also": "另有", "following": "后续", "looks like": "像", "at": "位置", "alike": "同类",
 	"monitor": "监视器", "stderr": "stderr", "diff": "差异", "wire": "报文", "transcript": "报文记录",
 	"picture": "截图", "page": "页面", "evidence": "证据", "again": "复现", "while": "其间", "function": "函数",
 	"feature": "场景文件", "reason": "原因", "step": "步骤", "note": "备注", "Rule: %s": "规则：%s",
@@ -275,7 +275,7 @@ var chinese = map[string]string{
 	// explain
 	"%s  %s  section %s of %s": "%[1]s  %[2]s  %[4]s 第 %[3]s 节", "another document": "另一份文档",
 	"%s, judged with %s": "%s，随 %s 判定", "%s  a mutant: the bundled %s with one fault": "%s  变异体：带一个缺陷的内置 %s",
-	"%s: excluded, %s": "%s：已排除，%s", "text": "条文", "source": "原文", "ruling": "解释", "judge": "由谁判定", "fair": "合理读法", "see": "参见",
+	"%s: excluded, %s": "%s：已排除，%s", "text": "条文", "source": "原文", "ruling": "解释", "fair": "合理读法", "see": "参见",
 	"roles": "角色", "alone": "单独运行", "steps": "步骤", "mutants": "变异体", "breaks": "破坏",
 	"found by": "发现者", "serve": "启动", "rule": "规则", "and %s after it": "其后还有 %s", "place": "位置", "tags": "标签",
 
