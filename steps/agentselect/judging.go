@@ -1,10 +1,13 @@
 package agentselect
 
 import (
+	"slices"
+
 	"parley/features/verdict"
 	"parley/steps"
 	"parley/steps/agentselect/model"
 	"parley/steps/obligation"
+	"parley/transport/transcript"
 )
 
 // judge is the model of a scenario's connections: what it finds, steps report.
@@ -29,4 +32,19 @@ func (s *suite) found(c *client, after int, clauses ...string) []verdict.Finding
 		}
 	}
 	return found
+}
+
+// foundAt returns what the model has found of a client's record, about some clauses.
+func (s *suite) foundAt(c *client, rec transcript.Record, clauses ...string) []verdict.Finding {
+	return slices.DeleteFunc(s.found(c, rec.N-1, clauses...), func(f verdict.Finding) bool { return f.At != rec.N })
+}
+
+// isAsTold reports what the model finds of a client's record. If it breaks nothing, and is not what the step says, the
+// source leaves that open: the step is not met, and no clause broken.
+func (s *suite) isAsTold(c *client, rec transcript.Record, met bool, told string, clauses ...string) error {
+	wrong := func(f verdict.Finding) bool { return !f.OK }
+	if !met && !slices.ContainsFunc(s.foundAt(c, rec), wrong) {
+		return steps.NotTestedf("expected %s, which no clause requires here; observed %s", told, steps.Seen(rec))
+	}
+	return s.Judge(s.foundAt(c, rec, clauses...)...)
 }

@@ -4,11 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 	"unicode"
-
-	"github.com/google/go-cmp/cmp"
 
 	"parley/features/verdict"
 	"parley/internal/jsondiff"
@@ -169,9 +166,7 @@ func (s *suite) refusalSays(c *client, want string) error {
 	if err != nil {
 		return err
 	}
-	check := steps.CheckOf(rec, text == want, fmt.Sprintf("message %q", want), "AS-071", "AS-074")
-	check.Diff = jsondiff.Diff(want, text)
-	return s.judgeText(rec, check)
+	return s.isAsTold(c, rec, text == want, fmt.Sprintf("message %q", want), "AS-071", "AS-074")
 }
 
 func (s *suite) refusalContains(c *client, want string) error {
@@ -179,69 +174,24 @@ func (s *suite) refusalContains(c *client, want string) error {
 	if err != nil {
 		return err
 	}
-	expected := fmt.Sprintf("a message that contains %q", want)
-	return s.judgeText(rec, steps.CheckOf(rec, strings.Contains(text, want), expected, "AS-050", "AC-115", "AC-081"))
+	return s.isAsTold(c, rec, strings.Contains(text, want), fmt.Sprintf("a message that contains %q", want), "AS-050",
+		"AC-115", "AC-081")
 }
 
-// judgeText judges a check of the text of a refusal: nothing, if its message is no string.
-func (s *suite) judgeText(rec transcript.Record, check verdict.Finding) error {
-	if fault, found := firstBreaking(model.SwitchError(rec), "AS-121"); found && !check.OK {
-		_ = s.ExplainedBy(model.ErrorShape, fault, check)
-		return nil
-	}
-	return s.Judge(check)
-}
-
-// refusalLists compares the agents of a refusal with those offered to the client at connect: the configuration has
-// not changed since. If the list is optional, it may be missing.
+// refusalLists reports what the model finds of the agents of a refusal. If the list is optional, it may be missing.
 func (s *suite) refusalLists(c *client, required bool) error {
 	rec, _, err := s.refusal(c)
 	if err != nil {
 		return err
 	}
-	clauses := []string{"AS-014", "AS-051", "AS-052", "AS-089", "AS-124", "AS-129", "AS-072", "AS-075", "AS-122"}
-	v, present := wjson.Lookup(rec.Event.Data, "/"+vocab.AvailableAgents)
+	_, present := wjson.Lookup(rec.Event.Data, "/"+vocab.AvailableAgents)
 	if !present && !required {
 		for _, id := range []string{"AS-072", "AS-075", "AS-086"} {
 			s.Observe(id, "no availableAgents, which is optional here")
 		}
-		return s.passed("AS-124", "AS-122")
 	}
-	if fault, found := firstBreaking(model.SwitchError(rec), "AS-120"); found && !present {
-		_ = s.ExplainedBy(model.ErrorShape, fault, steps.CheckOf(rec, false, "availableAgents", clauses...))
-		return nil
-	}
-	formed := model.AvailableAgents(rec)
-	if err := s.judgeFindings(formed); err != nil {
-		return err
-	}
-	got, want := ids(agentInfos(v)), ids(c.offered)
-	check := steps.CheckOf(rec, present && cmp.Equal(want, got), "availableAgents with the agents of agent_list",
-		clauses...)
-	check.Diff = jsondiff.Diff(want, got)
-	for _, id := range []string{"AS-122", "AS-113"} {
-		if fault, found := firstBreaking(formed, id); found && !check.OK { // and its own clauses with it
-			_ = s.ExplainedBy(model.ErrorShape, fault, check)
-			return nil
-		}
-	}
-	if present && !check.OK && len(got) > 0 { // a list it is, and one of the two is right
-		if _, found := s.unlisted(c); !found {
-			_ = s.Judge(verdict.Finding{Clauses: []string{"AS-086"}, OK: true})
-			return s.narrow(check, "AS-052", "AS-129")
-		}
-	}
-	return s.judgeListed(c, check, verdict.Finding{Clauses: []string{"AS-086"}, OK: true})
-}
-
-// ids lists agents by id, sorted: no clause states an order.
-func ids(list []vocab.AgentInfo) []string {
-	out := make([]string, len(list))
-	for i, a := range list {
-		out[i] = a.ID
-	}
-	sort.Strings(out)
-	return out
+	return s.isAsTold(c, rec, present || !required, "availableAgents", "AS-014", "AS-051", "AS-052", "AS-089", "AS-113",
+		"AS-114", "AS-115", "AS-124", "AS-129", "AS-072", "AS-075", "AS-122", "AS-086")
 }
 
 func (s *suite) refusalHas(c *client, how, id string) error {
@@ -249,22 +199,12 @@ func (s *suite) refusalHas(c *client, how, id string) error {
 	if err != nil {
 		return err
 	}
-	v, present := wjson.Lookup(rec.Event.Data, "/"+vocab.AvailableAgents)
-	want, expected := true, "availableAgents with "+id
+	has := hasAgent(agentInfos(field(rec, vocab.AvailableAgents)), id)
+	want := "availableAgents with " + id
 	if how == "does not list" {
-		want, expected = false, "availableAgents without "+id
+		has, want = !has, "availableAgents without "+id
 	}
-	ok := present && hasAgent(agentInfos(v), id) == want
-	check := steps.CheckOf(rec, ok, expected, "AS-052", "AS-051", "AC-082")
-	if fault, found := firstBreaking(model.SwitchError(rec), "AS-120"); found && !present {
-		_ = s.ExplainedBy(model.ErrorShape, fault, check)
-		return nil
-	}
-	if fault, found := firstBreaking(model.AvailableAgents(rec), "AS-122"); found && !check.OK {
-		_ = s.ExplainedBy(model.ErrorShape, fault, check)
-		return nil
-	}
-	return s.Judge(check)
+	return s.isAsTold(c, rec, has, want, "AS-052", "AS-051", "AC-082")
 }
 
 // busyTextObserved records the text of agent_busy; the documented one is only an example (AC-078).

@@ -134,6 +134,9 @@ func (m *Model) lists(c *conn, r transcript.Record) {
 		c.listed, c.names = true, nil
 		return
 	}
+	if m.agents == nil && (m.former == nil || !sameAgents(m.former, names)) {
+		m.agents = names
+	}
 	m.renames(c, names)
 	for _, d := range m.doubted {
 		if sameAgents(d.before, names) {

@@ -32,6 +32,8 @@ type Model struct {
 	posts    map[int]*ask        // switches over HTTP whose requests are not answered
 	strange  bool                // an unknown message may have acted on any session: no further switch is judged
 	changed  bool                // a hook has changed the configuration, so lists need not agree any more
+	agents   map[string]any      // as every list must have them now; nil: a hook has changed them, and no list shows it yet
+	former   map[string]any      // that a hook has changed
 	latest   *session            // the session of the latest switch
 	fresh    string              // the agent that a new session was first switched from; "" if none was
 	refused  refusal
@@ -167,7 +169,12 @@ func (m *Model) Take(r transcript.Record) {
 	c := m.conns[r.Conn]
 	switch {
 	case r.Dir == transcript.Noted:
-		m.changed = m.changed || strings.HasPrefix(r.Label, "hook ")
+		if strings.HasPrefix(r.Label, "hook ") {
+			m.changed = true
+			if m.agents != nil {
+				m.former, m.agents = m.agents, nil
+			}
+		}
 	case r.Kind == transcript.Open && r.Dir == transcript.Sent:
 		m.closed(c)
 		c = m.newConn(r)
@@ -226,10 +233,14 @@ func (m *Model) Findings() []verdict.Finding {
 	return out
 }
 
-// On returns the findings about records of a connection after a record, reduced to some clauses.
+// On returns the findings about records of a connection after a record, reduced to some clauses
+// if any are given.
 func (m *Model) On(conn string, after int, clauses ...string) (out []verdict.Finding) {
 	for _, f := range m.out {
-		if f.Clauses = only(f.Clauses, clauses...); f.conn == conn && f.At > after && len(f.Clauses) > 0 {
+		if len(clauses) > 0 {
+			f.Clauses = only(f.Clauses, clauses...)
+		}
+		if f.conn == conn && f.At > after && len(f.Clauses) > 0 {
 			out = append(out, f.Finding)
 		}
 	}

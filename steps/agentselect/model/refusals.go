@@ -2,9 +2,11 @@ package model
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/agentselect"
 	"parley/transport/transcript"
 )
@@ -76,18 +78,47 @@ func (m *Model) says(c *conn, r transcript.Record) {
 		}
 		m.judge(r, f.OK, f.Expected, ids...)
 	}
-	if code == vocab.AgentNotFound && m.ours() && !m.changed && c.names != nil && !broken(formed, "AS-051", "AS-113") {
-		m.judge(r, sameAgents(c.names, namesIn(r, vocab.AvailableAgents)), "availableAgents with the agents of agent_list",
-			"AS-052")
+	if m.ours() && c.asked == 0 {
+		m.available(c, r, formed)
 	}
-	said := text(r, vocab.Message)
+	v, _ := member(r, vocab.Message)
+	said, is := v.(string)
 	switch {
-	case c.asked > 0:
+	case c.asked > 0 || !is:
 	case code == vocab.InvalidAgentID:
 		m.judge(r, said == vocab.EmptyIDText, vocab.EmptyIDText, "AS-071")
 	case code == vocab.InvalidAgentIDFormat:
 		m.judge(r, said == vocab.FormatIDText, vocab.FormatIDText, "AS-074")
 	}
+}
+
+// available judges the agents in an error to a client of the harness: they are those of agent_list.
+func (m *Model) available(c *conn, r transcript.Record, formed []verdict.Finding) {
+	want, needed := c.names, text(r, vocab.ErrorCode) == vocab.AgentNotFound
+	if m.changed {
+		want = m.agents
+	}
+	_, has := member(r, vocab.AvailableAgents)
+	switch {
+	case !has && !needed:
+		m.kept(r, "AS-122", "AS-124")
+		return
+	case broken(formed, "AS-051", "AS-113", "AS-122"), want == nil:
+		return
+	}
+	m.kept(r, "AS-086")
+	got, about := namesIn(r, vocab.AvailableAgents), []string{"AS-052", "AS-129"}
+	if m.changed {
+		about = []string{"AS-052", "AC-082"}
+	}
+	if same := sameAgents(want, got); same || len(got) == 0 {
+		about = append(about, "AS-122", "AS-124")
+		if needed {
+			about = append(about, "AS-014", "AS-051", "AS-089")
+		}
+	}
+	m.judge(r, sameAgents(want, got), "availableAgents with the agents of agent_list: "+
+		strings.Join(slices.Sorted(maps.Keys(want)), ", "), about...)
 }
 
 // refusedToo takes an error for the latest switch of a connection, which was answered by the announcement of another
@@ -184,21 +215,33 @@ func (m *Model) byID(c *conn, a *ask, r transcript.Record) {
 			ids = append(ids, "AS-076")
 		}
 		m.judge(r, code == vocab.InvalidAgentID, "invalid_agent_id for an empty agentId", ids...)
+		m.saysSo(r, vocab.InvalidAgentID, vocab.EmptyIDText, "AS-071")
 	case strings.TrimSpace(id) == "" && !missing:
 	case missing:
 		m.broken(r, "invalid_agent_id_format before the agent is looked for", append([]string{"AS-073", "AS-076", "AS-080"},
 			folded(id)...)...)
+		m.saysSo(r, vocab.InvalidAgentIDFormat, vocab.FormatIDText, "AS-074")
 	case code == vocab.InvalidAgentIDFormat:
 		m.kept(r, append([]string{"AS-073", "AS-076", "AS-080"}, folded(id)...)...)
 	default:
 		m.broken(r, "invalid_agent_id_format for the agentId "+id, "AS-073", "AS-087")
+		m.saysSo(r, vocab.InvalidAgentIDFormat, vocab.FormatIDText, "AS-074")
+	}
+}
+
+// saysSo judges the text of an error with another code than the right one, whose text is fixed.
+func (m *Model) saysSo(r transcript.Record, right, said, clause string) {
+	if v, _ := member(r, vocab.Message); isString(v) && text(r, vocab.ErrorCode) != right {
+		m.judge(r, v == any(said), said, clause)
 	}
 }
 
 // notFound judges an agent_not_found for a legal id.
 func (m *Model) notFound(c *conn, a *ask, r transcript.Record, id string) {
 	names := namesIn(r, vocab.AvailableAgents)
-	m.judge(r, strings.Contains(text(r, vocab.Message), id), "a message that names "+id, "AS-050")
+	if v, _ := member(r, vocab.Message); isString(v) {
+		m.judge(r, strings.Contains(text(r, vocab.Message), id), "a message that names "+id, "AS-050", "AC-081", "AC-115")
+	}
 	if broken(AvailableAgents(r), "AS-051", "AS-113") {
 		return // judging its shape suffices
 	}
@@ -209,7 +252,7 @@ func (m *Model) notFound(c *conn, a *ask, r transcript.Record, id string) {
 		m.doubt(c, func() { m.broken(r, "availableAgents as in the lists before and after it", "AS-052") })
 	}
 	if _, available := names[id]; available {
-		m.available(c, a, r, id)
+		m.findable(a, r, id)
 		return
 	}
 	m.kept(r, "AS-012", "AS-049")
@@ -219,8 +262,8 @@ func (m *Model) notFound(c *conn, a *ask, r transcript.Record, id string) {
 	m.renames(c, names)
 }
 
-// available judges an agent_not_found for an agent that it lists as available.
-func (m *Model) available(c *conn, a *ask, r transcript.Record, id string) {
+// findable judges an agent_not_found for an agent that it lists as available.
+func (m *Model) findable(a *ask, r transcript.Record, id string) {
 	switch s := a.of; {
 	case m.unbound(a):
 		m.broken(r, "session_not_found, because the connection has no session", "AS-104", "AS-127")
