@@ -14,7 +14,6 @@ import (
 	"parley/steps/agentselect/model"
 	"parley/target"
 	"parley/transport/transcript"
-	wjson "parley/transport/wire/json"
 )
 
 func (r registry) connecting() {
@@ -200,18 +199,11 @@ func (s *suite) idsDiffer() error {
 	if open < 2 {
 		return steps.NotTestedf("fewer than two clients have connected")
 	}
-	seen := map[any]string{}
-	for name, c := range s.clients {
-		id, ok := c.id.(string)
-		if !ok {
-			continue
-		}
-		other, twice := seen[id]
-		if err := s.Judge(verdict.Finding{Clauses: []string{"AS-031"}, OK: !twice, Expected: "an id for each connection",
-			Observed: fmt.Sprintf("clients %s and %s both have %q", other, name, id), At: s.T.Len()}); err != nil {
+	for _, name := range s.clientNames() {
+		c := s.clients[name]
+		if err := s.Judge(s.found(c, c.opened, "AS-031")...); err != nil {
 			return err
 		}
-		seen[id] = name
 	}
 	return nil
 }
@@ -271,17 +263,10 @@ func (s *suite) namesCurrent(ctx context.Context, c *client) error {
 	if err != nil {
 		return err
 	}
-	v, present := wjson.Lookup(rec.Event.Data, "/"+vocab.CurrentAgentID)
-	id, isString := v.(string)
-	checks := []verdict.Finding{steps.CheckOf(rec, present && (v == nil || isString && hasAgent(c.offered, id)),
-		"the key currentAgentId, with null or the id of a listed agent", clauses...)}
-	if s.Env.Strict {
-		checks = append(checks, verdict.Finding{Clauses: []string{"AS-123"}, OK: id == s.Env.Profile.Agents.Default,
-			At:       rec.N,
-			Expected: "strict: the default agent's id, " + s.Env.Profile.Agents.Default, Observed: quoted(v)})
-	}
-	if present && isString {
-		return s.judgeListed(c, checks...)
+	checks := s.foundAt(c, rec, clauses...)
+	if v, usual := field(rec, vocab.CurrentAgentID), s.Env.Profile.Agents.Default; s.Env.Strict {
+		checks = append(checks, verdict.Finding{Clauses: []string{"AS-123"}, OK: v == any(usual), At: rec.N,
+			Expected: "strict: the default agent's id, " + usual, Observed: quoted(v)})
 	}
 	return s.Judge(checks...)
 }

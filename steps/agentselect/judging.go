@@ -18,6 +18,17 @@ type judge struct {
 
 // found returns what the model has found in the records of a client after a record, about some clauses.
 func (s *suite) found(c *client, after int, clauses ...string) []verdict.Finding {
+	found := s.model().On(c.name, after, clauses...)
+	for i, f := range found {
+		if r := s.Between(c.name, f.At-1, f.At+1); !f.OK && len(r) > 0 {
+			found[i].Observed = steps.Seen(r[0])
+		}
+	}
+	return found
+}
+
+// model returns the model, which has taken all records so far.
+func (s *suite) model() *model.Model {
 	if s.judge.Model == nil {
 		s.judge.Model = model.New(obligation.Ours)
 	}
@@ -25,13 +36,22 @@ func (s *suite) found(c *client, after int, clauses ...string) []verdict.Finding
 		s.judge.Take(r)
 		s.judge.taken = r.N
 	}
-	found := s.judge.On(c.name, after, clauses...)
-	for i, f := range found {
-		if r := s.Between(c.name, f.At-1, f.At+1); !f.OK && len(r) > 0 {
-			found[i].Observed = steps.Seen(r[0])
+	return s.judge.Model
+}
+
+// report judges what the model has found since the last report, on all connections. It returns the error of the first
+// finding that breaks a clause of the scenario.
+func (s *suite) report() (err error) {
+	for _, f := range s.model().Fresh() {
+		f.Model = ""
+		if c := s.actor; c != nil && f.At == c.act.mark {
+			f.Miss = c.act.missed
+		}
+		if broken := s.Need(f); isBroken(broken) && err == nil {
+			err = broken
 		}
 	}
-	return found
+	return err
 }
 
 // foundAt returns what the model has found of a client's record, about some clauses.

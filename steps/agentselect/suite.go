@@ -127,6 +127,7 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 	r.consecutive()
 	r.configuration()
 	r.severing()
+	r.exploring()
 }
 
 // agentRef is the pattern by which steps name an agent with a legal id. A step that uses it takes an agentID.
@@ -240,6 +241,7 @@ func (Protocol) Renamed() [][2]string {
 
 var (
 	_ steps.Modelled     = Protocol{}
+	_ steps.Explorer     = Protocol{}
 	_ steps.Recognisable = Protocol{}
 )
 

@@ -1,6 +1,7 @@
 package proof_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -8,15 +9,22 @@ import (
 	"parley/features/verdict"
 	"parley/internal/tier"
 	"parley/runner"
+	"parley/steps/protocols"
 	"parley/target"
 	"parley/test/suitetest"
 )
 
-// TestExplore checks that random sequences find nothing in the bundled server.
+// TestExplore checks that random sequences find nothing in the bundled servers.
 func TestExplore(t *testing.T) {
+	for protocol, drivers := range map[string][]string{"session-chat": nil, "agent-select": {target.SSE}} {
+		t.Run(protocol, func(t *testing.T) { exploresBundled(t, protocol, drivers) })
+	}
+}
+
+func exploresBundled(t *testing.T, protocol string, drivers []string) {
 	suitetest.AwaitTurn(t)
-	o := suitetest.Bundled("session-chat", "")
-	o.Explore, o.Seed, o.Tags, o.AllowIncomplete = 100, 1, "@explored", true
+	o := suitetest.Bundled(protocol, "")
+	o.Explore, o.Seed, o.Tags, o.AllowIncomplete, o.Drivers = 100, 1, "@explored", true, drivers
 	res := suitetest.Judge(t, o)
 	if res.Exit != verdict.ExitConformant {
 		t.Errorf("verdict %s\n%s", res.Verdict, suitetest.Console(t, res))
@@ -100,5 +108,37 @@ func TestExploreRuntimeFinds(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(scenario), "\n")[1:]
 	if res.Exit != verdict.ExitNonConformant || !found || len(lines) > 5 || !strings.Contains(told, "@RT-076") {
 		t.Errorf("exit %d; want a scenario of few lines, got:\n%s", res.Exit, told)
+	}
+}
+
+// TestExploreHunts checks that random sequences find most of the mutants of agent-select, each within half a minute.
+func TestExploreHunts(t *testing.T) {
+	tier.Night(t)
+	suitetest.AwaitTurn(t)
+	const nth = 8 // of the mutants each is hunted
+	found, of := 0, 0
+	for i, m := range suitetest.Mutants("agent-select", "") {
+		if i%nth != 0 {
+			continue
+		}
+		of++
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		b := suitetest.BundledTarget("agent-select", "")
+		res, err := runner.Run(ctx, runner.Options{Protocols: protocols.All,
+			Profile: suitetest.MutantProfile("agent-select", ""), Launcher: m.Launch(b.Brain), Brain: b.Brain,
+			Drivers: []string{target.SSE}, Explore: 100, Seed: 1, Shrinking: time.Nanosecond, Tags: "@explored"})
+		cancel()
+		switch {
+		case err != nil:
+			t.Errorf("%s: %v", m.ID, err)
+		case len(suitetest.Broken(res)) > 0:
+			found++
+		default:
+			t.Logf("not found: %s %v (%s)", m.ID, m.Clauses, m.Why)
+		}
+	}
+	t.Logf("random sequences find %d of %d mutants", found, of)
+	if found*100 < of*60 {
+		t.Errorf("random sequences find %d of %d mutants; want 60 %%", found, of)
 	}
 }

@@ -79,6 +79,9 @@ func (m *Model) owes(c *conn, a *ask) {
 		first, second = fails, switched
 		a.what, a.clauses = "the error session_not_found, as the connection has no session", []string{"AS-013", "AS-082",
 			"AS-104"}
+	case m.unlisted(a):
+		first, second = fails, switched
+		a.what, a.clauses = "an error, as agent_list has no "+id, []string{"AS-013", "AS-049"}
 	case m.easy(a):
 		a.what, a.clauses = "agent_switched to "+id, []string{"AS-042"}
 	}
@@ -156,7 +159,8 @@ func (m *Model) answer(c *conn, r transcript.Record) (a *ask, asked bool) {
 			fitting++
 		}
 	}
-	certain := len(before) == 1 || fitting == 1 && r.Event.Type == vocab.AgentSwitchedEvent
+	byID := r.Event.Type == vocab.AgentSwitchedEvent || m.ours() && text(r, vocab.ErrorCode) == vocab.AgentNotFound
+	certain := len(before) == 1 || fitting == 1 && byID
 	if !certain {
 		for _, o := range c.open {
 			o.clear = false

@@ -37,7 +37,11 @@ func (m *Model) isNew(c *conn, r transcript.Record, id string) {
 func (m *Model) crosses(c *conn, r transcript.Record, current, previous string) {
 	unbound := c.bound == nil && (c.lost != nil || !c.sought && !c.other)
 	elsewhere := c.bound != nil && c.bound.agent != "" && c.bound.agent != previous && c.asked == 0
-	if m.ours() || m.strange || c.unsure || c.moving > 0 {
+	if m.ours() {
+		m.uncalledFor(c, r, current)
+		return
+	}
+	if m.strange || c.unsure || c.moving > 0 {
 		return
 	}
 	if s := c.bound; s != nil && s.refused != "" && s.refused == current && s.agent == previous && !s.chats {
@@ -67,7 +71,7 @@ func (m *Model) crosses(c *conn, r transcript.Record, current, previous string) 
 // strays judges an error that answers a switch of another connection: one for an agent that only that one has asked
 // for, or on a connection that has never asked for a switch.
 func (m *Model) strays(c *conn, r transcript.Record) {
-	if m.ours() || m.strange || c.unsure || c.moving > 0 || c.asked > 0 || len(c.open) > 0 {
+	if m.strange || c.unsure || c.moving > 0 || c.asked > 0 || len(c.open) > 0 {
 		return
 	}
 	for _, o := range m.conns {
@@ -141,6 +145,9 @@ func (m *Model) begins(s *session, r transcript.Record, previous string) {
 				"AS-058", "AS-093")
 			return
 		}
+	}
+	if m.ours() && !m.changed {
+		m.broken(r, "the agent that new sessions begin with: "+m.fresh, "AS-055", "AS-056", "AS-128")
 	}
 }
 

@@ -93,6 +93,7 @@ func (m *Model) greets(c *conn, r transcript.Record) {
 		m.kept(r, "AS-030")
 		c.told, c.id = true, text(r, vocab.ConnectionID)
 		m.judge(r, c.id != "", "connected with a connectionId, a string", "AS-031")
+		m.apart(c, r)
 	case c.events == 1:
 		m.broken(r, "connected as the first event", "AS-030")
 	case c.events == 2 && c.told:
@@ -116,14 +117,18 @@ func (m *Model) lists(c *conn, r transcript.Record) {
 	if !c.listed && !c.acted {
 		m.kept(r, "AS-008", "AS-016")
 	}
-	if unread := broken(Agents(r), "AS-083", "AS-113"); !unread || !m.ours() {
+	unread := m.ours() && broken(Agents(r), "AS-083", "AS-113")
+	if !unread {
 		m.judge(r, hasBuiltins(names), "agent_list with "+strings.Join(vocab.BuiltinIDs, ", "), "AS-009", "AS-001", "AS-034",
 			"AS-117", "AS-129")
 	}
 	current, has := member(r, vocab.CurrentAgentID)
 	id, is := current.(string)
 	_, listed := names[id]
-	m.judge(r, has && (current == nil || is && listed), "currentAgentId null, or an id from the list", "AS-123")
+	if !unread || !is {
+		m.judge(r, has && (current == nil || is && listed), "currentAgentId null, or an id from the list", "AS-040",
+			"AS-118", "AS-123")
+	}
 	switch again := c.listed && !c.failed && !c.unsure; {
 	case again && len(c.open) == 0:
 		m.broken(r, unasked, "AS-024")
@@ -255,6 +260,9 @@ func (m *Model) accepts(a *ask, r transcript.Record, current string) bool {
 		m.broken(r, "an agentId refused that does not match [a-z0-9_-]+", append([]string{"AS-080"}, folded(id)...)...)
 	case current != id:
 		m.broken(r, "currentAgentId as requested: "+id, "AS-044")
+	case m.unlisted(a):
+		m.broken(r, "agent_not_found, as agent_list has no "+id, "AS-049")
+		return true
 	default:
 		m.kept(r, "AS-044")
 		return true

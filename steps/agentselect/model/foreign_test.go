@@ -61,7 +61,7 @@ var rows = []row{
 		"AS-008 AS-016 AS-033 AS-105 AS-106"},
 	{"a list without builtins and current agent", hello + `A < agent_list {"agents":[]}`, "", "AS-009 AS-040 AS-123"},
 	{"a current agent that is not listed", hello + `A < agent_list {"agents":` + three + `,"currentAgentId":"x"}`,
-		"AS-009 AS-040", "AS-123"},
+		"AS-009 AS-040", "AS-040 AS-123"},
 	{"joined in the middle", list + debug, "", ""},
 
 	{"a switch", begun + debug, "AS-012 AS-024 AS-041 AS-044 AS-045 AS-081 AS-096 AS-100 AS-103",
@@ -144,19 +144,19 @@ var rows = []row{
 	{"an unknown code", begun + asks(`"hacker"`) + refuse("oops", "m"), "", "AS-092 AS-120"},
 	{"an unknown code, perhaps of a turn", begun + "A > chat {}\n" + asks(`"hacker"`) + refuse("oops", "m"), "", ""},
 	{"an error without a message", begun + asks(`""`) + `A < error {"errorCode":"invalid_agent_id"}`, "",
-		"AS-071 AS-085 AS-087 AS-121"},
+		"AS-085 AS-087 AS-121"},
 
 	{"empty", begun + asks(`""`) + refuse("invalid_agent_id", "agentId cannot be empty"), "AS-070 AS-071 AS-087", ""},
-	{"empty, not found", begun + asks(`""`) + refuse("agent_not_found", "m"), "", "AS-070 AS-076"},
+	{"empty, not found", begun + asks(`""`) + refuse("agent_not_found", "m"), "", "AS-070 AS-071 AS-076"},
 	{"empty, switched", begun + asks(`""`) + become("general", "", "x"), "", "AS-070 AS-080"},
 	{"malformed", begun + asks(`"Debugger"`) +
 		refuse("invalid_agent_id_format", "agentId contains invalid characters. Allowed: [a-z0-9_-]"),
 		"AS-073 AS-074 AS-076 AS-079 AS-080 AS-088 AS-126", ""},
 	{"malformed, said otherwise", begun + asks(`"a@b"`) + refuse("invalid_agent_id_format", "no"), "AS-073", "AS-074"},
 	{"malformed, not found", begun + asks(`"a@b"`) + refuse("agent_not_found", "a@b"), "",
-		"AS-073 AS-076 AS-080"},
+		"AS-073 AS-074 AS-076 AS-080"},
 	{"malformed, as if empty", begun + asks(`"a@b"`) + refuse("invalid_agent_id", "agentId cannot be empty"), "",
-		"AS-073 AS-087"},
+		"AS-073 AS-074 AS-087"},
 	{"folded", begun + asks(`"Debugger"`) + become("general", "debugger", "Debugger"), "", "AS-079 AS-080 AS-126"},
 	{"white space", begun + asks(`" "`) + refuse("invalid_agent_id", "agentId cannot be empty"), "", ""},
 	{"legal, as if malformed", begun + asks(`"debugger"`) +

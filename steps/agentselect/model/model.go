@@ -9,7 +9,6 @@ package model
 
 import (
 	"slices"
-	"strings"
 
 	"parley/features/verdict"
 	"parley/steps/obligation"
@@ -26,13 +25,14 @@ const maxOpen = 100
 type Model struct {
 	observer obligation.Observer
 	out      []found
+	told     int // findings that Fresh has returned
 	conns    map[string]*conn
 	sessions map[string]*session // by id
 	requests map[int]request     // unanswered session requests over HTTP, by record
 	posts    map[int]*ask        // switches over HTTP whose requests are not answered
 	strange  bool                // an unknown message may have acted on any session: no further switch is judged
 	changed  bool                // a hook has changed the configuration, so lists need not agree any more
-	agents   map[string]any      // as every list must have them now; nil: a hook has changed them, and no list shows it yet
+	agents   map[string]any      // as every list must have them now; nil: unknown since a hook has changed them
 	former   map[string]any      // that a hook has changed
 	latest   *session            // the session of the latest switch
 	fresh    string              // the agent that a new session was first switched from; "" if none was
@@ -73,6 +73,7 @@ type conn struct {
 	open    []*ask
 	extra   transcript.Record   // an agent_list while a switch was open; N is 0 for none
 	instead announced           // of the latest switch
+	vain    []*ask              // switches whose answers were waited for in vain; kept in a run only
 	wants   map[any]bool        // agents that it has asked for; not all if there are many
 	misfit  map[string]misnamed // names in agent_switched that are not in the list, by agent
 	opened  int                 // the record
@@ -169,12 +170,7 @@ func (m *Model) Take(r transcript.Record) {
 	c := m.conns[r.Conn]
 	switch {
 	case r.Dir == transcript.Noted:
-		if strings.HasPrefix(r.Label, "hook ") {
-			m.changed = true
-			if m.agents != nil {
-				m.former, m.agents = m.agents, nil
-			}
-		}
+		m.remarked(c, r)
 	case r.Kind == transcript.Open && r.Dir == transcript.Sent:
 		m.closed(c)
 		c = m.newConn(r)
@@ -243,6 +239,14 @@ func (m *Model) On(conn string, after int, clauses ...string) (out []verdict.Fin
 		if f.conn == conn && f.At > after && len(f.Clauses) > 0 {
 			out = append(out, f.Finding)
 		}
+	}
+	return out
+}
+
+// Fresh returns the findings since its last call, in the order in which they were made.
+func (m *Model) Fresh() (out []verdict.Finding) {
+	for ; m.told < len(m.out); m.told++ {
+		out = append(out, m.out[m.told].Finding)
 	}
 	return out
 }

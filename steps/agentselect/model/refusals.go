@@ -2,7 +2,6 @@ package model
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -86,9 +85,9 @@ func (m *Model) says(c *conn, r transcript.Record) {
 	switch {
 	case c.asked > 0 || !is:
 	case code == vocab.InvalidAgentID:
-		m.judge(r, said == vocab.EmptyIDText, vocab.EmptyIDText, "AS-071")
+		m.judge(r, said == vocab.EmptyIDText, saying(vocab.EmptyIDText), "AS-071")
 	case code == vocab.InvalidAgentIDFormat:
-		m.judge(r, said == vocab.FormatIDText, vocab.FormatIDText, "AS-074")
+		m.judge(r, said == vocab.FormatIDText, saying(vocab.FormatIDText), "AS-074")
 	}
 }
 
@@ -108,7 +107,7 @@ func (m *Model) available(c *conn, r transcript.Record, formed []verdict.Finding
 	}
 	m.kept(r, "AS-086")
 	got, about := namesIn(r, vocab.AvailableAgents), []string{"AS-052", "AS-129"}
-	if m.changed {
+	if m.changed && len(got) >= len(want) { // at most such as were removed are too many
 		about = []string{"AS-052", "AC-082"}
 	}
 	if same := sameAgents(want, got); same || len(got) == 0 {
@@ -117,8 +116,7 @@ func (m *Model) available(c *conn, r transcript.Record, formed []verdict.Finding
 			about = append(about, "AS-014", "AS-051", "AS-089")
 		}
 	}
-	m.judge(r, sameAgents(want, got), "availableAgents with the agents of agent_list: "+
-		strings.Join(slices.Sorted(maps.Keys(want)), ", "), about...)
+	m.judge(r, sameAgents(want, got), "availableAgents with the agents of agent_list", about...)
 }
 
 // refusedToo takes an error for the latest switch of a connection, which was answered by the announcement of another
@@ -229,10 +227,12 @@ func (m *Model) byID(c *conn, a *ask, r transcript.Record) {
 	}
 }
 
+func saying(text string) string { return fmt.Sprintf("message %q", text) }
+
 // saysSo judges the text of an error with another code than the right one, whose text is fixed.
 func (m *Model) saysSo(r transcript.Record, right, said, clause string) {
 	if v, _ := member(r, vocab.Message); isString(v) && text(r, vocab.ErrorCode) != right {
-		m.judge(r, v == any(said), said, clause)
+		m.judge(r, v == any(said), saying(said), clause)
 	}
 }
 
@@ -240,7 +240,8 @@ func (m *Model) saysSo(r transcript.Record, right, said, clause string) {
 func (m *Model) notFound(c *conn, a *ask, r transcript.Record, id string) {
 	names := namesIn(r, vocab.AvailableAgents)
 	if v, _ := member(r, vocab.Message); isString(v) {
-		m.judge(r, strings.Contains(text(r, vocab.Message), id), "a message that names "+id, "AS-050", "AC-081", "AC-115")
+		m.judge(r, strings.Contains(text(r, vocab.Message), id), fmt.Sprintf("a message that contains %q", id), "AS-050",
+			"AC-081", "AC-115")
 	}
 	if broken(AvailableAgents(r), "AS-051", "AS-113") {
 		return // judging its shape suffices
@@ -248,7 +249,7 @@ func (m *Model) notFound(c *conn, a *ask, r transcript.Record, id string) {
 	if !m.ours() {
 		m.judge(r, hasBuiltins(names), "availableAgents with the three built-in agents", "AS-052")
 	}
-	if c.names != nil && !sameAgents(names, c.names) {
+	if !m.ours() && c.names != nil && !sameAgents(names, c.names) {
 		m.doubt(c, func() { m.broken(r, "availableAgents as in the lists before and after it", "AS-052") })
 	}
 	if _, available := names[id]; available {
@@ -256,7 +257,9 @@ func (m *Model) notFound(c *conn, a *ask, r transcript.Record, id string) {
 		return
 	}
 	m.kept(r, "AS-012", "AS-049")
-	if _, listed := c.names[id]; listed {
+	if _, listed := c.names[id]; listed && m.ours() && !m.changed {
+		m.broken(r, id+" found, as in the list", "AS-012")
+	} else if listed {
 		m.doubt(c, func() { m.broken(r, id+" found, as in the lists before and after it", "AS-012") })
 	}
 	m.renames(c, names)

@@ -18,6 +18,7 @@ import (
 //	A ! DELETE /session/s-1
 //	A closed
 //	- hook add-agent
+//	A - a remark on the connection
 //
 // where > is sent in a frame and < received, a status answers the request before it, and ! is sent over HTTP, with a
 // body or without one. What is behind - is noted by the harness.
@@ -36,8 +37,8 @@ func script(t testing.TB, lines string) []transcript.Record {
 		}
 		switch words[1] {
 		case "-":
-			r.Conn, r.Dir, r.Kind = "", transcript.Noted, transcript.Remark
-			r.Label = strings.TrimPrefix(strings.TrimSpace(line), "- ")
+			r.Conn, r.Dir, r.Kind = strings.Trim(words[0], "-"), transcript.Noted, transcript.Remark
+			_, r.Label, _ = strings.Cut(line, "- ")
 		case "open":
 			r.Dir, r.Kind = transcript.Sent, transcript.Open
 		case "closed":

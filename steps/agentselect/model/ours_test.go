@@ -1,0 +1,54 @@
+package model
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"parley/steps/obligation"
+)
+
+// fourth is a list with one agent more.
+var fourth = strings.TrimSuffix(three, "]") + `,{"id":"later","name":"Later","description":"d"}]`
+
+// TestOurs checks what the model breaks in a run beyond what it breaks in foreign traffic.
+func TestOurs(t *testing.T) {
+	t.Parallel()
+	inVain := begun + asks(`"debugger"`) + "A - " + InVain(6, "no such message within 2s") + "\n"
+	for _, row := range []struct{ reason, in, broken string }{
+		{"carried out", begun + debug + back, ""},
+		{"an agent that is not in the list", begun + asks(`"hacker"`) + become("general", "hacker", "Hacker"), "AS-049"},
+		{"a listed agent not found", begun + asks(`"debugger"`) + refuse("agent_not_found", "Invalid agent ID: debugger"),
+			"AS-012"},
+		{"no answer", inVain, "AS-042"},
+		{"an answer that comes late", inVain + become("general", "debugger", "Debugger"), "AS-042"},
+		{"another wait in vain", begun + debug + "A - " + InVain(99, "closed") + "\n", ""},
+		{"announced after its refusal", begun + debug + absent + become("debugger", "hacker", "Hacker"), "AS-054"},
+		{"the id of another connection", greeted + strings.ReplaceAll(greeted, "A ", "B "), "AS-031"},
+		{"other agents in a refusal", begun + strings.ReplaceAll(absent, three, fourth), "AS-052 AS-129"},
+		{"no agents in a refusal", begun + strings.ReplaceAll(absent, three, "[]"),
+			"AS-014 AS-051 AS-052 AS-089 AS-122 AS-124 AS-129"},
+		{"agents before the change", begun + "- hook add-agent: later\n" + onB(strings.ReplaceAll(greeted, three, fourth)) +
+			absent, "AS-052 AS-129"},
+		{"agents after the change", begun + "- hook add-agent: later\n" + onB(strings.ReplaceAll(greeted, three, fourth)) +
+			strings.ReplaceAll(absent, three, fourth), ""},
+		{"a change that no list shows", begun + "- hook add-agent: later\n" + onB(greeted) +
+			strings.ReplaceAll(absent, three, fourth), ""},
+		{"an agent that was removed", strings.ReplaceAll(begun, three, fourth) + "- hook remove-agent: later\n" +
+			onB(greeted) + strings.ReplaceAll(absent, three, fourth), "AC-082 AS-052"},
+		{"a list with the wrong form", begun + strings.ReplaceAll(absent, three, `["general"]`),
+			"AS-014 AS-051 AS-089 AS-122 AS-124"},
+	} {
+		broken := map[string]bool{}
+		for _, f := range Judge(obligation.Ours, script(t, row.in)) {
+			for _, id := range f.Clauses {
+				broken[id] = broken[id] || !f.OK
+			}
+		}
+		maps.DeleteFunc(broken, func(_ string, is bool) bool { return !is })
+		if got := strings.Join(slices.Sorted(maps.Keys(broken)), " "); got != row.broken {
+			t.Errorf("%s: broken: want %q, got %q", row.reason, row.broken, got)
+		}
+	}
+}
