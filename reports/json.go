@@ -3,12 +3,15 @@ package reports
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -139,9 +142,11 @@ type Load struct {
 	Unjudged    int64 `json:"unjudged,omitempty"`
 	Violations  int64 `json:"violations"`   // findings on binding clauses, each message counted
 	BrokenLives int64 `json:"broken_lives"` // connections on which a clause was broken
-	Unfinished  int64 `json:"unfinished"`   // acts that were due and had no answer at the end
-	Lag         int64 `json:"lag_us"`       // the longest time by which the schedule itself was late, in microseconds
-	Interrupted bool  `json:"interrupted,omitempty"`
+	// by clause: connections that showed it kept
+	Shown       map[string]int64 `json:"shown,omitempty"`
+	Unfinished  int64            `json:"unfinished"` // acts that were due and had no answer at the end
+	Lag         int64            `json:"lag_us"`     // by which the schedule itself was late at most, in microseconds
+	Interrupted bool             `json:"interrupted,omitempty"`
 
 	// Of a load of several workers. What a lost worker had reported before is among the figures.
 	Workers      []LoadWorker `json:"workers,omitempty"`
@@ -264,6 +269,7 @@ func (l *Load) Said() []string {
 		fmt.Sprintf("memory of a session at rest: %s here%s; at most %s here%s", formatKilobytes(l.Memory.Session),
 			ofTarget(l.Memory.TargetSession), formatKilobytes(l.Memory.Peak), ofTarget(l.Memory.TargetPeak)),
 	}
+	out = append(out, l.describeShown()...)
 	out = append(out, l.describeWorkers()...)
 	for _, e := range l.Errors {
 		out = append(out, fmt.Sprintf("%s: %s, such as: %s", words.Counted(int(e.Count), "error"), e.Kind, e.Example))
@@ -280,6 +286,24 @@ func (l *Load) Said() []string {
 			"the latencies include that", latencyText(float64(l.Lag)/1000)))
 	}
 	return out
+}
+
+// seldomShown bounds the clauses that describeShown names.
+const seldomShown = 5
+
+// describeShown says which clauses were shown to be kept, and on how few connections, in a sentence; none if none was.
+func (l *Load) describeShown() []string {
+	if len(l.Shown) == 0 {
+		return nil
+	}
+	ids := slices.Sorted(maps.Keys(l.Shown))
+	slices.SortStableFunc(ids, func(a, b string) int { return cmp.Compare(l.Shown[a], l.Shown[b]) })
+	var seldom []string
+	for _, id := range ids[:min(len(ids), seldomShown)] {
+		seldom = append(seldom, fmt.Sprintf("%s on %d", id, l.Shown[id]))
+	}
+	return []string{fmt.Sprintf("%s shown to be kept, on the fewest connections: %s",
+		words.Counted(len(ids), "clause"), strings.Join(seldom, ", "))}
 }
 
 // describeWorkers describes the workers in sentences; none if there was one process.

@@ -37,6 +37,7 @@ type Report struct {
 	Violations int64                      `json:"violations"`
 	Broken     int64                      `json:"broken"`
 	Worst      map[string]verdict.Outcome `json:"worst,omitempty"`
+	Kept       map[string]int64           `json:"kept,omitempty"` // by clause: connections that showed it kept
 
 	Unfinished int64         `json:"unfinished"`
 	Lag        time.Duration `json:"lag"`
@@ -143,7 +144,7 @@ func (r Report) checkReport() error {
 	h := newHistogram()
 	all := append(append([]Timing{{Latency: r.Latest}}, r.Acts...), r.Stages...)
 	if len(all) > maxActs+steppings+1 || len(r.Stages) > steppings || len(r.Errors) > maxKinds+1 ||
-		len(r.Worst) > maxClauses || r.At < 0 || r.hasNegative() {
+		len(r.Worst) > maxClauses || len(r.Kept) > maxClauses || r.At < 0 || r.hasNegative() {
 		return errReport
 	}
 	for _, one := range all {
@@ -163,6 +164,9 @@ func (r Report) hasNegative() bool {
 	}
 	for _, one := range r.Errors {
 		least = min(least, one.Count)
+	}
+	for _, n := range r.Kept {
+		least = min(least, n)
 	}
 	return least < 0
 }

@@ -45,8 +45,9 @@ type judge struct {
 	failures int64
 	broken   int64
 	evidence []evidence
-	shown    map[string]bool // clauses with evidence
-	last     *life           // one that broke nothing
+	shown    map[string]bool  // clauses with evidence
+	kept     map[string]int64 // by clause: connections that showed it kept
+	last     *life            // one that broke nothing
 	work     sync.WaitGroup
 }
 
@@ -63,7 +64,7 @@ func newJudge(c *proxy.Codec, monitors []monitor.Monitor, own monitor.Monitor,
 		tell = func(string, string) {}
 	}
 	j := &judge{codec: c, monitors: monitors, own: own, tell: tell, worst: verdict.Worst{}, told: map[string]bool{},
-		shown: map[string]bool{}}
+		shown: map[string]bool{}, kept: map[string]int64{}}
 	j.more = sync.NewCond(&j.mu)
 	j.work.Go(j.judgeOn)
 	return j
@@ -80,8 +81,21 @@ func (j *judge) addFinding(v *life, f verdict.Finding) {
 	for _, id := range f.Clauses {
 		if f.OK {
 			j.worst.Take(id, verdict.Passed)
+			j.countKept(v, id)
 		}
 	}
+}
+
+// countKept counts a connection that has shown a clause kept, once. The caller holds j.mu.
+func (j *judge) countKept(v *life, clause string) {
+	if v.shown[clause] {
+		return
+	}
+	if v.shown == nil {
+		v.shown = map[string]bool{}
+	}
+	v.shown[clause] = true
+	j.kept[clause]++
 }
 
 // submitLife has a life judged whose connection has ended.
@@ -168,7 +182,9 @@ func (j *judge) keepJudgements(v *life, judged []verdict.Judgement, failures []s
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, one := range judged {
-		j.worst.Take(one.Clause, one.Outcome)
+		if j.worst.Take(one.Clause, one.Outcome); one.Outcome == verdict.Passed {
+			j.countKept(v, one.Clause)
+		}
 	}
 	fresh, binding := false, false
 	for _, f := range failures {
@@ -263,6 +279,7 @@ func (j *judge) addToReport(to *Report) {
 	defer j.mu.Unlock()
 	to.Violations, to.Broken, to.Worst = j.failures, j.broken, map[string]verdict.Outcome{}
 	maps.Copy(to.Worst, j.worst)
+	to.Kept = maps.Clone(j.kept)
 }
 
 // judgeShown judges a connection that a worker shows, of which the worker's report has the counts.
@@ -281,7 +298,7 @@ func (j *judge) judgeShown(s Shown) {
 func (j *judge) mergeCounts(all []Report) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.failures, j.broken = 0, 0
+	j.failures, j.broken, j.kept = 0, 0, map[string]int64{}
 	for _, r := range all {
 		j.lives.Add(r.Lives)
 		j.unjudged.Add(r.Unjudged)
@@ -290,6 +307,9 @@ func (j *judge) mergeCounts(all []Report) {
 		j.broken += r.Broken
 		for id, o := range r.Worst {
 			j.worst.Take(id, o)
+		}
+		for id, n := range r.Kept {
+			j.kept[id] += n
 		}
 	}
 }

@@ -289,7 +289,7 @@ func (r *run) completeFigures() {
 	f.Duration = float64(r.o.Duration.Milliseconds())
 	f.Sent, f.Received = r.sent.Load(), r.received.Load()
 	f.Lives, f.Unjudged = r.judge.lives.Load(), r.judge.unjudged.Load()
-	f.Violations, f.BrokenLives = r.judge.failures, r.judge.broken
+	f.Violations, f.BrokenLives, f.Shown = r.judge.failures, r.judge.broken, r.judge.kept
 	f.Unfinished, f.Lag = r.unfinished.Load(), time.Duration(r.lag.Load()).Microseconds()
 	f.Opened = int(r.ready.Load())
 	f.Memory.Session = r.rested.Load() / max(int64(f.Opened), 1)

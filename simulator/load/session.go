@@ -311,6 +311,7 @@ type life struct {
 	cut      bool // not all records were kept
 	over     bool // it is submitted: what still comes is not kept
 	findings []verdict.Finding
+	shown    map[string]bool // clauses that the session's findings have shown kept; nil: none
 }
 
 // addRecord keeps a record and returns its number.
