@@ -1,8 +1,10 @@
 package proxy_test
 
 import (
+	"bufio"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -101,4 +103,63 @@ func TestOwed(t *testing.T) {
 		t.Errorf("without a model %+v is owed", list)
 	}
 	answer <- struct{}{}
+}
+
+// TestPageOwes: at a gate a page owes its user the prompt for an error until the traffic goes on.
+func TestPageOwes(t *testing.T) {
+	says := make(chan string)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			_, _ = w.Write([]byte(`{"success":true}`))
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		for text := `{"type":"connected","data":{"connectionId":"c"}}`; ; {
+			if _, err := w.Write([]byte("data: " + text + "\n\n")); err != nil {
+				return
+			}
+			_ = http.NewResponseController(w).Flush()
+			select {
+			case text = <-says:
+			case <-r.Context().Done():
+				return
+			}
+		}
+	}))
+	t.Cleanup(server.Close)
+	s := openProxy(t, options(t, "agent-client", server.URL, "client"), "")
+	req, err := http.NewRequestWithContext(boundedContext(t), http.MethodGet, s.URL()+"/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Accept", "text/event-stream")
+	page, err := unpooledClient(t).Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = page.Body.Close() })
+	lines := bufio.NewScanner(page.Body)
+	reads := func(part string) {
+		for lines.Scan() {
+			if strings.Contains(lines.Text(), part) {
+				return
+			}
+		}
+		t.Fatalf("no %s: %v", part, lines.Err())
+	}
+	reads("connected")
+	says <- `{"type":"error","data":{"errorCode":"agent_busy","message":"m"}}`
+	reads("agent_busy")
+	s.Check()
+	list, _ := s.Owed()
+	if len(list) != 1 || list[0].By != "client" || !strings.HasPrefix(list[0].What, "a prompt for agent_busy") ||
+		!slices.Contains(list[0].Clauses, "AC-073") || list[0].Record == 0 {
+		t.Errorf("after an error %+v is owed", list)
+	}
+	says <- `{"type":"agent_list","data":{"agents":[{"id":"a","name":"A"}],"currentAgentId":"a"}}`
+	reads("agent_list")
+	s.Check()
+	if list, _ := s.Owed(); len(list) > 0 {
+		t.Errorf("after the next event %+v is owed", list)
+	}
 }

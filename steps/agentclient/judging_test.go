@@ -8,32 +8,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	texts "parley/protocol/agentclient"
 	vocab "parley/protocol/agentselect"
+	"parley/steps/agentclient/looks"
 	selectwire "parley/steps/agentselect/binding"
 	"parley/transport/driver/browser/snapshot"
 	"parley/transport/transcript"
 )
-
-func TestContains(t *testing.T) {
-	for _, r := range []struct {
-		reason, text, part string
-		want               bool
-	}{
-		{"as it is", "[系统] 主代理已切换: General → Debugger", "主代理已切换: General → Debugger", true},
-		{"full-width punctuation", "当前会话有进行中的任务，请先终止对话后再切换主代理", texts.BusyPrompt, true},
-		{"full-width brackets", "未知/已失效（x）", fmt.Sprintf(texts.StaleFormat, "x"), true},
-		{"white space is ignored", "主代理ID\n不能为空", texts.EmptyIDPrompt, true},
-		{"another word", "主代理 ID 不能为零", texts.EmptyIDPrompt, false},
-		{"another case", "general", "General", false},
-		{"part of it", "主代理 ID", texts.EmptyIDPrompt, false},
-		{"markup is not text", "&lt;b&gt;", "<b>", false},
-	} {
-		if got := contains(r.text, r.part); got != r.want {
-			t.Errorf("%s: contains(%q, %q) = %v", r.reason, r.text, r.part, got)
-		}
-	}
-}
 
 func TestNumber(t *testing.T) {
 	for row, want := range map[string]bool{
@@ -56,46 +36,6 @@ func TestShown(t *testing.T) {
 	} {
 		if got := shown(row, at); got != want {
 			t.Errorf("shown(%q) = %v", row, got)
-		}
-	}
-}
-
-// of returns a snapshot whose selector has options: "*" before a selected one, "-" before a disabled one.
-func of(texts ...string) *snapshot.Page {
-	l := &snapshot.Page{}
-	for i, text := range texts {
-		o := snapshot.Option{Value: fmt.Sprint(i), Text: strings.TrimLeft(text, "*-")}
-		o.Selected, o.Disabled = strings.HasPrefix(text, "*"), strings.HasPrefix(text, "-")
-		l.Select.Options = append(l.Select.Options, o)
-	}
-	return l
-}
-
-func TestUnlike(t *testing.T) {
-	placeholder := of("*请选择", "General", "Debugger")
-	placeholder.Select.Options[0].Value = ""
-	two := usual[:2]
-	for _, r := range []struct {
-		reason string
-		l      *snapshot.Page
-		agents []agent
-		behind int
-		ok     bool
-	}{
-		{"the agents", of("*General", "Debugger"), two, 0, true},
-		{"in another order, with more than the name", of("Debugger (调试代理)", "*General - 通用"), two, 0, true},
-		{"a placeholder", placeholder, two, 0, true},
-		{"a note that is disabled", of("-选择主代理", "*General", "Debugger"), two, 0, true},
-		{"after another option", of("*未知/已失效 (x)", "General", "Debugger"), two, 1, true},
-		{"one is missing", of("*General"), two, 0, false},
-		{"one is repeated", of("*General", "Debugger", "Debugger"), two, 0, false},
-		{"one cannot be chosen", of("*General", "-Debugger"), two, 0, false},
-		{"one too many", of("*General", "Debugger", "Planner"), two, 0, false},
-		{"none", of(), two, 0, false},
-		{"ids for names", of("general", "debugger"), two, 0, false},
-	} {
-		if got := unlike(r.l, r.agents, r.behind); (got == "") != r.ok {
-			t.Errorf("%s: %q", r.reason, got)
 		}
 	}
 }
@@ -175,8 +115,8 @@ func TestNews(t *testing.T) {
 		{say("出错了"), say("出错了 出错了"), "出错了", true, "出错了"},
 		{nil, say("出错了"), "出错了", true, "出错了"},
 	} {
-		if got := more(r.before, r.now, r.text); got != r.more {
-			t.Errorf("more(%v, %v, %q) = %v", r.before, r.now, r.text, got)
+		if got := looks.More(r.before, r.now, r.text); got != r.more {
+			t.Errorf("More(%v, %v, %q) = %v", r.before, r.now, r.text, got)
 		}
 		if got := appeared(r.before, r.now); got != r.news {
 			t.Errorf("appeared(%v, %v) = %q, want %q", r.before, r.now, got, r.news)

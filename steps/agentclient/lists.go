@@ -15,6 +15,7 @@ import (
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/steps/agentclient/binding"
+	"parley/steps/agentclient/looks"
 	"parley/transport/driver/browser/snapshot"
 )
 
@@ -179,60 +180,13 @@ func misplaced(l *snapshot.Page) string {
 	return ""
 }
 
-// unlike describes how the options after the first ones differ from the agents; "" if they do not. An option may show
-// more than the name.
-func unlike(l *snapshot.Page, agents []agent, after int) string {
-	var others []string
-	count := make([]int, len(agents))
-	for _, o := range l.Select.Options[min(after, len(l.Select.Options)):] {
-		at := -1
-		for j, a := range agents {
-			if contains(o.Text, a.name) && (at < 0 || len(a.name) > len(agents[at].name)) {
-				at = j
-			}
-		}
-		switch {
-		case at >= 0 && o.Disabled:
-			return fmt.Sprintf("the option of %q is disabled", agents[at].name)
-		case at >= 0:
-			count[at]++
-		case !o.Disabled && o.Value != "":
-			others = append(others, o.Text)
-		}
-	}
-	for j, n := range count {
-		if n != 1 {
-			return fmt.Sprintf("%d options have the name %q; the options are %s", n, agents[j].name, options(l))
-		}
-	}
-	return unless(len(others) == 0, "there are also %q; the options are %s", others, options(l))
-}
+func names(agents []agent) string { return strings.Join(agentNames(agents), ", ") }
 
-// options formats the options of a snapshot.
-func options(l *snapshot.Page) string {
-	var out []string
-	for _, o := range l.Select.Options {
-		text := fmt.Sprintf("%q", o.Text)
-		if o.Disabled {
-			text += " (disabled)"
-		}
-		if o.Selected {
-			text += " (selected)"
-		}
-		out = append(out, text)
-	}
-	if len(out) == 0 {
-		return "none"
-	}
-	return strings.Join(out, ", ")
-}
-
-func names(agents []agent) string {
-	var out []string
+func agentNames(agents []agent) (out []string) {
 	for _, a := range agents {
 		out = append(out, a.name)
 	}
-	return strings.Join(out, ", ")
+	return out
 }
 
 func clip(text string) string { return cut.Text(text, 200) }
@@ -251,8 +205,8 @@ func (s *suite) optionsAre(ctx context.Context, afterOne, which string) error {
 	ok, err := s.saw(ctx, sight{"an option for each of the agents, by its name: " + clip(names(agents)), []string{
 		"AC-006", "AC-010", "AC-018", "AC-019", "AC-020", "AC-021", "AC-023", "AC-026", "AC-030", "AC-111", "AC-118",
 		"AC-119", "AC-085", "AC-086", "AC-072", "AC-121", "AC-122",
-	}, func(l *snapshot.Page) string { return unlike(l, agents, first(l)) }}, func() ([]string, string) {
-		if l, _ := s.latest(); l == nil || unlike(withoutSelected(l), agents, first(l)) != "" {
+	}, func(l *snapshot.Page) string { return looks.Unlike(l, agentNames(agents), first(l)) }}, func() ([]string, string) {
+		if l, _ := s.latest(); l == nil || looks.Unlike(withoutSelected(l), agentNames(agents), first(l)) != "" {
 			return nil, ""
 		}
 		return s.notBack(names(agents), "AC-038", "AC-048", "AC-086")
@@ -276,7 +230,7 @@ func (s *suite) onlyOption(ctx context.Context, text, how string) error {
 	}
 	err := s.sees(ctx, sight{fmt.Sprintf("%q as the only option", text), alone, func(l *snapshot.Page) string {
 		i := optionWith(l, text)
-		return unless(i >= 0 && !offersBeside(l, i), "the options are %s", options(l))
+		return unless(i >= 0 && !offersBeside(l, i), "the options are %s", looks.Options(l))
 	}})
 	switch {
 	case err != nil || how == "":
@@ -295,12 +249,12 @@ func (s *suite) onlyOption(ctx context.Context, text, how string) error {
 	}
 	l, n := s.latest()
 	return s.Judge(verdict.Finding{Clauses: off, OK: disabled(l), Expected: fmt.Sprintf("the option %q disabled", text),
-		Observed: "the options are " + options(l), At: n})
+		Observed: "the options are " + looks.Options(l), At: n})
 }
 
 // optionWith returns the index of the first option whose text contains text; -1: none.
 func optionWith(l *snapshot.Page, text string) int {
-	return slices.IndexFunc(l.Select.Options, func(o snapshot.Option) bool { return contains(o.Text, text) })
+	return slices.IndexFunc(l.Select.Options, func(o snapshot.Option) bool { return looks.Contains(o.Text, text) })
 }
 
 // offersBeside reports whether an option other than the i-th can be chosen or is an agent. A page may have a
@@ -318,7 +272,7 @@ func closed(text string) func(*snapshot.Page) string {
 		i := optionWith(l, text)
 		switch {
 		case i < 0 || l.Select.Options[i].Disabled:
-			return "the options are " + options(l)
+			return "the options are " + looks.Options(l)
 		case l.Select.Disabled:
 			return "the selector is disabled"
 		}
@@ -330,8 +284,8 @@ func closed(text string) func(*snapshot.Page) string {
 // replaced the previous one.
 func anyKnown(l *snapshot.Page) string {
 	for _, a := range known {
-		if slices.ContainsFunc(l.Select.Options, func(o snapshot.Option) bool { return contains(o.Text, a.name) }) {
-			return "the options are " + options(l)
+		if slices.ContainsFunc(l.Select.Options, func(o snapshot.Option) bool { return looks.Contains(o.Text, a.name) }) {
+			return "the options are " + looks.Options(l)
 		}
 	}
 	return ""
@@ -342,14 +296,14 @@ func (s *suite) firstOption(ctx context.Context, text string) error {
 	return s.sees(ctx, sight{fmt.Sprintf("%q as the first option", text), []string{"AC-103", "AC-122"},
 		func(l *snapshot.Page) string {
 			i := optionWith(l, text)
-			return unless(i >= 0 && i <= placeholders(l), "the options are %s", options(l))
+			return unless(i >= 0 && i <= placeholders(l), "the options are %s", looks.Options(l))
 		}})
 }
 
 // placeholders counts the options before the first one that can be chosen or speaks of an unknown agent.
 func placeholders(l *snapshot.Page) int {
 	first := slices.IndexFunc(l.Select.Options, func(o snapshot.Option) bool {
-		return !o.Disabled || contains(o.Text, texts.StalePrefix)
+		return !o.Disabled || looks.Contains(o.Text, texts.StalePrefix)
 	})
 	return max(first, 0)
 }
@@ -359,15 +313,15 @@ func (s *suite) noneUnknown(ctx context.Context) error {
 	before := s.now.idle
 	err := s.keeps(ctx, sight{"no option for an unknown agent, because no agent is current", []string{"AC-103", "AC-106"},
 		func(l *snapshot.Page) string {
-			unknown := func(o snapshot.Option) bool { return contains(o.Text, texts.StalePrefix) }
-			return unless(!slices.ContainsFunc(l.Select.Options, unknown), "the options are %s", options(l))
+			unknown := func(o snapshot.Option) bool { return looks.Contains(o.Text, texts.StalePrefix) }
+			return unless(!slices.ContainsFunc(l.Select.Options, unknown), "the options are %s", looks.Options(l))
 		}})
 	if err != nil {
 		return err
 	}
 	return s.keeps(ctx, sight{"no prompt about an unknown agent, because no agent is current",
 		[]string{"AC-104", "AC-106"}, func(l *snapshot.Page) string {
-			return unless(!more(before, l, texts.StalePrompt), "the page shows %s", texts.StalePrompt)
+			return unless(!looks.More(before, l, texts.StalePrompt), "the page shows %s", texts.StalePrompt)
 		}})
 }
 
@@ -378,7 +332,7 @@ var selection = []string{
 }
 
 func (s *suite) isSelected(ctx context.Context, name, still string) error {
-	want := sight{fmt.Sprintf("%q selected", name), selection, notSelected(name)}
+	want := sight{fmt.Sprintf("%q selected", name), selection, looks.NotSelected(name)}
 	if still != "" {
 		return s.keeps(ctx, want)
 	}
@@ -386,19 +340,13 @@ func (s *suite) isSelected(ctx context.Context, name, still string) error {
 	return err
 }
 
-func notSelected(name string) func(*snapshot.Page) string {
-	return func(l *snapshot.Page) string {
-		selected := func(o snapshot.Option) bool { return o.Selected && contains(o.Text, name) }
-		return unless(slices.ContainsFunc(l.Select.Options, selected), "the options are %s", options(l))
-	}
-}
-
 // notBack returns the clauses if the page still shows the agent that the server refused, and none if the step names
 // that agent. In that case the page has not rolled back, and its selection says nothing about other clauses.
 func (s *suite) notBack(named string, clauses ...string) (broken []string, what string) {
 	a := s.now.refused
 	l, _ := s.latest()
-	if l == nil || a.id == "" || contains(named, a.name) || notSelected(a.name)(l) != "" && notSelected(a.id)(l) != "" {
+	if l == nil || a.id == "" || looks.Contains(named, a.name) ||
+		looks.NotSelected(a.name)(l) != "" && looks.NotSelected(a.id)(l) != "" {
 		return nil, ""
 	}
 	return clauses, "the agent that the server refused is still selected"
@@ -429,6 +377,6 @@ func (s *suite) isUsable(ctx context.Context, still, how, switching string) erro
 		if !l.Select.Found {
 			return "there is no selector"
 		}
-		return unless(now == how, "the selector is %s; the options are %s", now, options(l))
+		return unless(now == how, "the selector is %s; the options are %s", now, looks.Options(l))
 	}})
 }

@@ -17,6 +17,7 @@ import (
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/steps/agentclient/binding"
+	"parley/steps/agentclient/looks"
 	"parley/transport/driver/browser/snapshot"
 	"parley/transport/transcript"
 )
@@ -63,7 +64,7 @@ func has(in func(string) bool) func(snapshot.Row) bool {
 }
 
 func text(what, want string, clauses ...string) part {
-	return part{what + want, clauses, has(func(row string) bool { return contains(row, want) })}
+	return part{what + want, clauses, has(func(row string) bool { return looks.Contains(row, want) })}
 }
 
 func level(name string, clauses ...string) part {

@@ -11,6 +11,7 @@ import (
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/steps/agentclient/binding"
+	"parley/steps/agentclient/looks"
 	"parley/transport/driver/browser/snapshot"
 )
 
@@ -156,8 +157,7 @@ func (s *suite) listed(ctx context.Context, name string) error {
 	}
 	agents := s.now.agents
 	err := s.sees(ctx, sight{"the agents in the selector", nil, func(l *snapshot.Page) string {
-		return unlike(l, agents,
-			0)
+		return looks.Unlike(l, agentNames(agents), 0)
 	}})
 	if err == nil {
 		s.RecordReach(steps.Given)

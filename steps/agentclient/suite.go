@@ -4,7 +4,6 @@ package agentclient
 
 import (
 	"context"
-	"fmt"
 	"io/fs"
 	"time"
 
@@ -15,12 +14,12 @@ import (
 	"parley/steps"
 	"parley/steps/agentclient/binding"
 	"parley/steps/agentclient/checkup"
-	judge "parley/steps/agentclient/invariants"
-	"parley/steps/agentclient/passive"
+	"parley/steps/agentclient/model"
 	"parley/steps/agentclient/probe"
 	selectwire "parley/steps/agentselect/binding"
 	"parley/steps/doctor"
 	"parley/steps/monitor"
+	"parley/steps/obligation"
 	engine "parley/steps/probe"
 	"parley/target"
 	"parley/transport/driver"
@@ -89,10 +88,13 @@ func (Protocol) Bind(env *steps.Env, _ target.Running) func(*transcript.Record) 
 func (Protocol) NotRunnable(*steps.Env, []string) string { return "" }
 
 // Monitors implements steps.Protocol.
-func (Protocol) Monitors() []monitor.Monitor { return judge.All() }
+func (Protocol) Monitors() []monitor.Monitor { return model.All() }
+
+// Model implements steps.Modelled.
+func (Protocol) Model(_ string, o obligation.Observer) obligation.Model { return model.New(o) }
 
 // Passive implements steps.Passive.
-func (Protocol) Passive() []monitor.Monitor { return passive.Monitors() }
+func (Protocol) Passive() []monitor.Monitor { return model.Foreign() }
 
 // Subprotocols implements steps.Protocol.
 func (Protocol) Subprotocols(*target.Profile) []string { return nil }
@@ -243,39 +245,8 @@ func (Protocol) Doctor() doctor.Guide { return checkup.Guide() }
 // Init implements probe.Probing.
 func (Protocol) Init() engine.Guide { return probe.Guide() }
 
-// Names of the observed page and its connections, as in runs.
-const (
-	observedPage = "A"
-	ofRequests   = observedPage + " api"
-)
-
-// Observed implements steps.Witness: plain requests are those of the party "A api", and streams are "A api 1", "A api
-// 2", …. The page of a request is unknown, so there can be only one page: the records end where a second stream is
-// requested while another one is open.
-func (Protocol) Observed(_ string, records []transcript.Record) []transcript.Record {
-	names := map[string]string{}
-	open := 0
-	var out []transcript.Record
-	for _, r := range records {
-		switch {
-		case r.Conn == "":
-			r.Conn = ofRequests
-		case r.Kind == transcript.Open && r.Dir == transcript.Received:
-			if open > 0 {
-				return out
-			}
-			open++
-			names[r.Conn] = fmt.Sprintf("%s %d", ofRequests, len(names)+1)
-		case r.Kind == transcript.Closed, r.Kind == transcript.Response, r.Kind == transcript.Failure:
-			open = 0
-		}
-		if name := names[r.Conn]; name != "" {
-			r.Conn = name
-		}
-		out = append(out, r)
-	}
-	return out
-}
+// ofRequests is the party of the first page's requests.
+const ofRequests = "A api"
 
 // Renamed implements steps.Renamer.
 func (Protocol) Renamed() [][2]string {

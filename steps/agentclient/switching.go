@@ -13,6 +13,7 @@ import (
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/steps/agentclient/binding"
+	"parley/steps/agentclient/looks"
 	"parley/transport/driver/browser/snapshot"
 	"parley/transport/transcript"
 )
@@ -60,7 +61,7 @@ func (s *suite) chooses(ctx context.Context, name string) error {
 func (s *suite) offers(ctx context.Context, a agent) {
 	offered := func(l *snapshot.Page) bool {
 		return !l.Select.Disabled && slices.ContainsFunc(l.Select.Options, func(o snapshot.Option) bool {
-			return !o.Disabled && contains(o.Text, a.name)
+			return !o.Disabled && looks.Contains(o.Text, a.name)
 		})
 	}
 	if l, at := s.latest(); l == nil || !offered(l) {
@@ -73,7 +74,7 @@ func (s *suite) optionOf(a agent) string {
 	best := ""
 	if l, _ := s.latest(); l != nil {
 		for _, o := range l.Select.Options {
-			if contains(o.Text, a.name) && (best == "" || len(o.Text) < len(best)) {
+			if looks.Contains(o.Text, a.name) && (best == "" || len(o.Text) < len(best)) {
 				best = o.Text
 			}
 		}

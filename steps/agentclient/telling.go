@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/cucumber/godog"
 
@@ -15,6 +14,7 @@ import (
 	texts "parley/protocol/agentclient"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
+	"parley/steps/agentclient/looks"
 	"parley/transport/driver/browser/snapshot"
 	"parley/transport/transcript"
 )
@@ -38,36 +38,6 @@ func (s *suite) registerTelling(sc *godog.ScenarioContext) {
 		})
 	})
 	steps.Step(sc, `^the server sends undocumented events$`, s.sendsUndocumented)
-}
-
-// folded returns a text without irrelevant differences: white space and full-width punctuation.
-func folded(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		switch {
-		case unicode.IsSpace(r) || r == '\u200b':
-			continue
-		case r >= '！' && r <= '～':
-			r -= '！' - '!'
-		case r == '。':
-			r = '.'
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
-
-func contains(text, part string) bool { return strings.Contains(folded(text), folded(part)) }
-
-// more reports whether a text is visible more often than before.
-func more(before, now *snapshot.Page, text string) bool {
-	count := func(l *snapshot.Page) int {
-		if l == nil {
-			return 0
-		}
-		return strings.Count(folded(l.Text), folded(text))
-	}
-	return count(now) > count(before)
 }
 
 // promptClauses lists the clauses about each prompt.
@@ -102,10 +72,10 @@ func (s *suite) prompts(ctx context.Context, text string) error {
 	_, miss := s.awaitSight(ctx, max(p.act, p.word), func(r *transcript.Record) bool {
 		if r.Kind == transcript.Dialog {
 			news, at = append(news, fmt.Sprintf("a dialog %q", clip(string(r.Bytes)))), r.N
-			return contains(string(r.Bytes), text)
+			return looks.Contains(string(r.Bytes), text)
 		}
 		l := s.snapshotOf(r)
-		return l != nil && more(before, l, text)
+		return l != nil && looks.More(before, l, text)
 	})
 	c := verdict.Finding{Clauses: clausesOf(text), OK: miss == nil, At: at, Miss: miss,
 		Expected: fmt.Sprintf("%q to be shown: on the page (the log aside) or in a dialog", text)}
@@ -133,7 +103,7 @@ type promptsStay struct{}
 // removes waits until a prompt is gone, such as one that is shown for some seconds. A prompt may stay.
 func (s *suite) removes(ctx context.Context, text string) error {
 	text = s.armed(text)
-	gone := func(l *snapshot.Page) bool { return !contains(l.Text, text) }
+	gone := func(l *snapshot.Page) bool { return !looks.Contains(l.Text, text) }
 	stay, _ := s.learnt(promptsStay{})
 	if l, at := s.latest(); l != nil && !gone(l) && !stay {
 		_, miss := s.Await(ctx, steps.Wait{Conn: s.now.name, After: at, Within: min(s.Env.Event(), longestPrompt),
@@ -147,12 +117,13 @@ func (s *suite) removes(ctx context.Context, text string) error {
 
 // promptsAgain judges a prompt that was shown before. Where it has stayed, it need not be shown a second time.
 func (s *suite) promptsAgain(ctx context.Context, text string) error {
-	if l := s.now.idle; l == nil || !contains(l.Text, s.armed(text)) {
+	if l := s.now.idle; l == nil || !looks.Contains(l.Text, s.armed(text)) {
 		return s.prompts(ctx, text)
 	}
 	return s.sees(ctx, sight{fmt.Sprintf("%q to be shown: on the page (the log aside) or in a dialog", text),
 		clausesOf(text), func(l *snapshot.Page) string {
-			return unless(contains(l.Text, s.armed(text)) || s.dialogHas(s.armed(text)), "the page shows: %s", clip(l.Text))
+			return unless(looks.Contains(l.Text, s.armed(text)) || s.dialogHas(s.armed(text)), "the page shows: %s",
+				clip(l.Text))
 		}})
 }
 
@@ -161,7 +132,7 @@ func (s *suite) news(before, now *snapshot.Page, text string) (out []string) {
 	if now == nil {
 		return nil
 	}
-	if before != nil && contains(before.Text, text) && contains(now.Text, text) {
+	if before != nil && looks.Contains(before.Text, text) && looks.Contains(now.Text, text) {
 		out = append(out, "the text was already visible before and was not shown again")
 	}
 	if new := appeared(before, now); new != "" {
@@ -189,9 +160,9 @@ func appeared(before, now *snapshot.Page) string {
 
 func (s *suite) showsText(ctx context.Context, text string) error {
 	return s.sees(ctx, sight{fmt.Sprintf("%q visible", text), []string{"AC-093"}, func(l *snapshot.Page) string {
-		has := func(o snapshot.Option) bool { return contains(o.Text, text) }
-		return unless(contains(l.Text, text) || slices.ContainsFunc(l.Select.Options, has),
-			"the page shows: %s; the options are %s", clip(l.Text), options(l))
+		has := func(o snapshot.Option) bool { return looks.Contains(o.Text, text) }
+		return unless(looks.Contains(l.Text, text) || slices.ContainsFunc(l.Select.Options, has),
+			"the page shows: %s; the options are %s", clip(l.Text), looks.Options(l))
 	}})
 }
 
@@ -207,7 +178,7 @@ func (s *suite) announces(ctx context.Context, from, to string) error {
 	otherwise := false
 	found, err := s.saw(ctx, sight{fmt.Sprintf("%q in the chat", text), slices.Concat(feedback, inChatAtAll, wording),
 		func(l *snapshot.Page) string {
-			if inChat(l, text) > inChat(before, text) {
+			if looks.InChat(l, text) > looks.InChat(before, text) {
 				return ""
 			}
 			if len(l.Chat) == 0 {
@@ -225,7 +196,7 @@ func (s *suite) announces(ctx context.Context, from, to string) error {
 			otherwise = true
 			_ = s.Judge(verdict.Finding{Clauses: slices.Concat(feedback, inChatAtAll), OK: true, At: n})
 			return wording, "a line of the chat names the agent in other words"
-		case l != nil && more(before, l, text):
+		case l != nil && looks.More(before, l, text):
 			_ = s.Judge(verdict.Finding{Clauses: feedback, OK: true, At: n})
 			return slices.Concat(inChatAtAll, wording), "the page shows it, but not in the chat"
 		}
@@ -238,7 +209,7 @@ func (s *suite) announces(ctx context.Context, from, to string) error {
 		return err
 	}
 	return s.keeps(ctx, sight{fmt.Sprintf("%q in the chat once", text), []string{"AC-060"}, func(l *snapshot.Page) string {
-		n := inChat(l, text) - inChat(before, text)
+		n := looks.InChat(l, text) - looks.InChat(before, text)
 		if streams := len(p.server.streams()); streams > 1 {
 			return unless(n <= 1, "it is there %d times; the page has %d event streams open", n, streams)
 		}
@@ -249,18 +220,8 @@ func (s *suite) announces(ctx context.Context, from, to string) error {
 // names reports whether the chat has a new line with an agent's name or id.
 func (s *suite) names(before, now *snapshot.Page, a agent) bool {
 	return slices.ContainsFunc([]string{s.armed(a.name), a.id}, func(name string) bool {
-		return name != "" && inChat(now, name) > inChat(before, name)
+		return name != "" && looks.InChat(now, name) > looks.InChat(before, name)
 	})
-}
-
-func inChat(l *snapshot.Page, text string) int {
-	n := 0
-	if l != nil {
-		for _, line := range l.Chat {
-			n += strings.Count(folded(line), folded(text))
-		}
-	}
-	return n
 }
 
 // namesAgents judges the agents named in a prompt or by the selector (AC-123).
@@ -269,12 +230,12 @@ func (s *suite) namesAgents(ctx context.Context, list string) error {
 	agents := p.those(list)
 	return s.sees(ctx, sight{"the available agents, in a prompt or in the selector: " + names(agents),
 		[]string{"AC-071", "AC-123"}, func(l *snapshot.Page) string {
-			if unlike(l, agents, 0) == "" {
+			if looks.Unlike(l, agentNames(agents), 0) == "" {
 				return ""
 			}
 			for _, a := range agents {
-				if !more(p.idle, l, a.name) && !s.dialogHas(a.name) {
-					return "nothing names " + a.name + "; the options are " + options(l)
+				if !looks.More(p.idle, l, a.name) && !s.dialogHas(a.name) {
+					return "nothing names " + a.name + "; the options are " + looks.Options(l)
 				}
 			}
 			return ""
@@ -283,7 +244,7 @@ func (s *suite) namesAgents(ctx context.Context, list string) error {
 
 func (s *suite) dialogHas(text string) bool {
 	return slices.ContainsFunc(s.T.After(s.now.word), func(r transcript.Record) bool {
-		return r.Conn == s.now.name && r.Kind == transcript.Dialog && contains(string(r.Bytes), text)
+		return r.Conn == s.now.name && r.Kind == transcript.Dialog && looks.Contains(string(r.Bytes), text)
 	})
 }
 
@@ -291,7 +252,7 @@ func (s *suite) dialogHas(text string) bool {
 func (s *suite) suggests(ctx context.Context, text string) error {
 	s.settle(ctx)
 	what := "the page does not suggest: " + text
-	if l, _ := s.latest(); l != nil && more(s.now.idle, l, text) || s.dialogHas(text) {
+	if l, _ := s.latest(); l != nil && looks.More(s.now.idle, l, text) || s.dialogHas(text) {
 		what = "the page suggests: " + text
 	}
 	suggestions := map[string]string{"有效的主代理": "AC-067", "检查主代理": "AC-069", "重试": "AC-074", "新建会话": "AC-076"}

@@ -62,6 +62,7 @@ type Owed[M Message, A any] struct {
 	Unfenced bool    // due by a limit, because it may take long: a fence proves nothing of it
 	InTurn   bool    // such messages come in the order of their causes: a late one is not that of a later cause
 	Passing  bool    // if optional, it expires at the next fence
+	Unshown  bool    // that it comes keeps no clause: what it says does
 	Waits    bool    // it does not expire after another alternative was taken
 	Mere     bool    // if nothing like it came, the model knows the state all the same
 	Done     bool    // it has come, has expired, or was found missing
@@ -213,7 +214,9 @@ func (b *Book[M, A]) Settle(p M) (o *Owed[M, A], calledFor bool) {
 	b.count(o, Coverage{Settled: 1})
 	b.owed = slices.Delete(b.owed, i, i+1)
 	b.Take(o.Choice)
-	b.Keep(p, append(slices.Clone(o.Clauses), o.Shown...)...)
+	if !o.Unshown {
+		b.Keep(p, append(slices.Clone(o.Clauses), o.Shown...)...)
+	}
 	if o.Met != nil {
 		o.Met(p)
 	}

@@ -1,4 +1,4 @@
-package passive
+package model
 
 import (
 	"fmt"
@@ -132,7 +132,7 @@ func (s *sim) answers(at int, ok bool, session string, then func(bool, string)) 
 func (s *sim) handles(kind string, data map[string]any, at int, then func(bool, string)) {
 	session, _ := data[vocab.SessionID].(string)
 	switch kind {
-	case createType:
+	case CreateType:
 		s.sessions++
 		session = fmt.Sprintf("s%d", s.sessions)
 		s.bound, s.agents[session] = session, "a"
@@ -251,7 +251,7 @@ func (s *sim) creates() {
 	if with != "" {
 		data[vocab.InitialAgentID] = with
 	}
-	s.sends(createType, data, func(ok bool, id string) {
+	s.sends(CreateType, data, func(ok bool, id string) {
 		if ok {
 			s.session, s.chosen = id, ""
 			if with != "" {
@@ -382,7 +382,7 @@ func TestRandomFaults(t *testing.T) {
 		found := 0
 		for seed := range uint64(300) {
 			records := random(seed, fault)
-			for _, m := range Monitors() {
+			for _, m := range Foreign() {
 				if slices.ContainsFunc(m.Check(records), func(f verdict.Finding) bool {
 					return !f.OK && slices.Contains(f.Clauses, want)
 				}) {
@@ -404,7 +404,7 @@ func TestRandomPages(t *testing.T) {
 	held := map[string]bool{}
 	for seed := range uint64(1000) {
 		records := random(seed, "")
-		for _, m := range Monitors() {
+		for _, m := range Foreign() {
 			for _, f := range m.Check(records) {
 				if f.OK {
 					for _, id := range f.Clauses {
@@ -420,7 +420,7 @@ func TestRandomPages(t *testing.T) {
 			}
 		}
 	}
-	for _, m := range Monitors() {
+	for _, m := range Foreign() {
 		for _, id := range m.Clauses {
 			if !held[id] {
 				t.Errorf("nothing shows %s kept", id)

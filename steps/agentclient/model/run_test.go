@@ -1,4 +1,4 @@
-package invariants
+package model
 
 import (
 	"fmt"
@@ -11,9 +11,9 @@ import (
 	wjson "parley/transport/wire/json"
 )
 
-// script makes a transcript from lines: "choose", "given s1", "ask {kind} k=v …", "get /path", "post /path"; the
+// scriptOfRun makes a transcript from lines: "choose", "given s1", "ask {kind} k=v …", "get /path", "post /path"; the
 // prefix "B " stands for the second page.
-func script(lines string) []transcript.Record {
+func scriptOfRun(lines string) []transcript.Record {
 	var out []transcript.Record
 	for line := range strings.SplitSeq(lines, "; ") {
 		page := "A"
@@ -48,7 +48,7 @@ func script(lines string) []transcript.Record {
 	return out
 }
 
-func TestMonitors(t *testing.T) {
+func TestMonitorsOfRuns(t *testing.T) {
 	const good = "click; given s1; choose; ask " + vocab.SwitchAgentType + " agentId=a sessionId=s1"
 	for _, r := range []struct{ reason, in, broken string }{
 		{"as it should be", good, ""},
@@ -76,7 +76,7 @@ func TestMonitors(t *testing.T) {
 	} {
 		broken := map[string]bool{}
 		for _, m := range All() {
-			for _, f := range m.Check(script(r.in)) {
+			for _, f := range m.Check(scriptOfRun(r.in)) {
 				for _, id := range f.Clauses {
 					if !f.OK {
 						broken[id] = true
@@ -104,7 +104,7 @@ func TestMembersAreQuoted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := written(transcript.Record{Event: &transcript.Event{Data: data}}, "sessionId"); got != want {
+		if got := written(&transcript.Record{Event: &transcript.Event{Data: data}}, "sessionId"); got != want {
 			t.Errorf("%s: %s", body, got)
 		}
 	}
@@ -118,7 +118,7 @@ func TestClausesAreDeclared(t *testing.T) {
 			declared[id] = true
 		}
 		var all []verdict.Finding
-		all = append(all, m.Check(script("given s1; choose; ask switch_agent agentId=a sessionId=s1; get /x"))...)
+		all = append(all, m.Check(scriptOfRun("given s1; choose; ask switch_agent agentId=a sessionId=s1; get /x"))...)
 		if len(all) == 0 {
 			t.Errorf("%s finds nothing in what is as it should be", m.Name)
 		}

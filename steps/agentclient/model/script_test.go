@@ -1,11 +1,13 @@
-package passive
+package model
 
 import (
 	"encoding/json"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 
+	"parley/transport/driver/browser/snapshot"
 	"parley/transport/transcript"
 	wjson "parley/transport/wire/json"
 )
@@ -19,6 +21,15 @@ import (
 //	> switch_agent {…}         a request
 //	= 200 {…}                  the answer to the latest unanswered request; the decoder gets {} as the body
 //	! failed                   that request fails
+//
+// and of what is seen in a run
+//
+//	act connect                the user clicks a control; choose NAME: the option of an agent
+//	! 3                        the act of record 3 was not possible
+//	look *"A" "B" | text       the page has these options, of which the first is selected, and a text
+//	dialog text                it shows a dialog
+//	made switch_agent {…}      its browser tells of a request
+//	- remark                   the harness remarks something
 //
 // B at the beginning of a line stands for the second page.
 func script(t testing.TB, lines string) []transcript.Record {
@@ -45,6 +56,8 @@ func script(t testing.TB, lines string) []transcript.Record {
 			r.Conn += " " + strconv.Itoa(streams[page])
 		}
 		switch words[0] {
+		case "act", "choose", "look", "dialog", "made", "-":
+			seen(t, &r, page, words[0], strings.TrimSpace(line[len(words[0]):]))
 		case "open":
 			r.Dir, r.Kind, r.Label = transcript.Received, transcript.Open, "/events"+words[1]
 		case "closed":
@@ -59,6 +72,10 @@ func script(t testing.TB, lines string) []transcript.Record {
 			r.Event = &transcript.Event{Type: words[1], Data: object(t, body)}
 			waiting[page] = append(waiting[page], r.N)
 		case "=", "!":
+			if act, err := strconv.Atoi(words[1]); err == nil && words[0] == "!" {
+				r.Conn, r.Dir, r.Kind, r.Reply = page, transcript.Received, transcript.Failure, act
+				break
+			}
 			last := len(waiting[page]) - 1
 			r.Reply, waiting[page] = waiting[page][last], waiting[page][:last]
 			if words[0] == "!" {
@@ -74,6 +91,37 @@ func script(t testing.TB, lines string) []transcript.Record {
 		out = append(out, r)
 	}
 	return out
+}
+
+// seen fills a record of what is seen in a run.
+func seen(t testing.TB, r *transcript.Record, page, what, of string) {
+	t.Helper()
+	r.Conn, r.Dir = page, transcript.Received
+	switch what {
+	case "act", "choose":
+		r.Dir, r.Kind, r.Label = transcript.Sent, transcript.Act, what+" "+of
+		if r.Bytes = []byte(`{"do":"click","on":"` + of + `"}`); what == "choose" {
+			r.Bytes = []byte(`{"do":"choose","on":"select","value":"` + of + `"}`)
+		}
+	case "look":
+		l := &snapshot.Page{}
+		options, text, _ := strings.Cut(of, "|")
+		l.Text = text
+		for i, m := range regexp.MustCompile(`"([^"]*)"`).FindAllStringSubmatch(options, -1) {
+			l.Select.Options = append(l.Select.Options, snapshot.Option{Value: m[1], Text: m[1], Selected: i == 0})
+		}
+		r.Kind, r.Event = transcript.Snapshot, &transcript.Event{Type: "look", Data: l}
+	case "dialog":
+		r.Kind, r.Type, r.Bytes = transcript.Dialog, "alert", []byte(of)
+		if kind, text, ok := strings.Cut(of, ": "); ok && kind == "confirm" {
+			r.Type, r.Bytes = kind, []byte(text)
+		}
+	case "made":
+		kind, data, _ := strings.Cut(of, " ")
+		r.Kind, r.Event = transcript.Ask, &transcript.Event{Type: kind, Data: object(t, data)}
+	case "-":
+		r.Conn, r.Dir, r.Kind, r.Label = "", transcript.Noted, transcript.Remark, of
+	}
 }
 
 func object(t testing.TB, text string) any {

@@ -1,4 +1,4 @@
-package passive
+package model
 
 import (
 	"maps"
@@ -7,18 +7,20 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"parley/steps/obligation"
 )
 
 // row is a transcript with the expected findings of one monitor: clauses that it must show to hold, among others
 // ("=": exactly these), and all clauses that it must find broken.
 type row struct{ subject, reason, in, kept, broken string }
 
-func TestMonitors(t *testing.T) {
+func TestForeign(t *testing.T) {
 	held, caught := map[string]bool{}, map[string]bool{}
 	for _, r := range slices.Concat(rows, moreRows) {
 		t.Run(r.subject+"/"+r.reason, func(t *testing.T) {
 			kept, broken := map[string]bool{}, map[string]bool{}
-			for _, m := range Monitors() {
+			for _, m := range Foreign() {
 				if m.Name != r.subject {
 					continue
 				}
@@ -55,7 +57,7 @@ func TestMonitors(t *testing.T) {
 			}
 		})
 	}
-	for _, m := range Monitors() { // each clause has a row in which it holds, and one that breaks it
+	for _, m := range Foreign() { // each clause has a row in which it holds, and one that breaks it
 		for _, id := range m.Clauses {
 			if !held[m.Name+" "+id] {
 				t.Errorf("no row shows %s of %s kept", id, m.Name)
@@ -73,7 +75,7 @@ func TestSoundTraffic(t *testing.T) {
 		if r.broken != "" {
 			continue
 		}
-		for _, m := range Monitors() {
+		for _, m := range Foreign() {
 			for _, f := range m.Check(script(t, r.in)) {
 				if !f.OK && !strings.Contains(r.reason, "for another monitor") {
 					t.Errorf("%s: %s finds %v broken: want %s, got %s", r.reason, m.Name, f.Clauses, f.Expected, f.Observed)
@@ -92,11 +94,11 @@ func TestBounded(t *testing.T) {
 		b.WriteString(list("a", "b"+strings.Repeat("c", i)))
 	}
 	records := script(t, b.String())
-	v := &traffic{subject: turns, shown: map[string]bool{}, pages: map[string]*page{}}
-	p := newPage(v)
-	for i := range records {
-		p.take(&records[i])
+	m := New(obligation.Foreign)
+	for _, r := range records {
+		m.Take(r)
 	}
+	p := m.pages["A"]
 	if len(p.open) > mostAsked || len(p.ids) > mostNames {
 		t.Errorf("%d requests and %d agents are kept", len(p.open), len(p.ids))
 	}

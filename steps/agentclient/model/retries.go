@@ -1,4 +1,4 @@
-package passive
+package model
 
 import (
 	"fmt"
@@ -22,7 +22,7 @@ func (p *page) aborts(a *asking) {
 	switch {
 	case p.busy == nil || a.kind != vocab.AbortType || !p.ofThisStream(&asking{r: a.r, session: p.busy.session}):
 	case member(a.r, vocab.SessionID) == nil:
-		p.v.broken(retries, a.r, fmt.Sprintf("sessionId %q, whose turn kept the page from switching", p.busy.session),
+		p.m.broken(retries, a.r, fmt.Sprintf("sessionId %q, whose turn kept the page from switching", p.busy.session),
 			"AC-079", "AC-124")
 	case a.session == p.busy.session:
 		p.aborted = p.busy

@@ -1,10 +1,11 @@
-package passive
+package model
 
 import (
 	"bytes"
 	"strings"
 
 	vocab "parley/protocol/agentselect"
+	"parley/steps/obligation"
 	"parley/transport/transcript"
 )
 
@@ -16,7 +17,6 @@ const (
 
 // Types of a page's requests and of their answers, as the decoder of agent-client names them.
 const (
-	createType = "session_create"
 	loadType   = "session_load"
 	listType   = "session_list"
 	deleteType = "session_delete"
@@ -26,7 +26,13 @@ type set map[string]bool
 
 // page is the state of a page as derived from its traffic: one model for all monitors.
 type page struct {
-	v *traffic
+	m    *Model
+	name string
+	user
+
+	requests *book // what it owes its server
+	sights   *book // what it owes its user
+	over     bool  // its traffic cannot be told from that of another page any more
 
 	streams int    // event streams so far
 	stream  string // the connection of the latest; "" if it has ended
@@ -96,10 +102,27 @@ func (b *belief) may(id string) {
 // only reports whether it is certainly this agent.
 func (b *belief) only(id string) bool { return !b.any && len(b.ids) == 1 && b.ids[id] }
 
-func newPage(v *traffic) *page {
-	return &page{v: v, ids: set{}, names: set{}, told: set{}, before: set{}, offered: set{}, replaced: set{},
-		asked: set{}, spelt: set{},
-		given: map[string]int{}, open: map[int]*asking{}, said: set{}}
+func newPage(m *Model, name string) *page {
+	p := &page{m: m, name: name, requests: &book{Rate: rate}, sights: &book{Patient: true}, ids: set{}, names: set{},
+		told: set{}, before: set{}, offered: set{}, replaced: set{}, asked: set{}, spelt: set{}, said: set{},
+		given: map[string]int{}, open: map[int]*asking{}, user: user{agents: map[string]string{}}}
+	p.astray = m.observer == obligation.Partial
+	return p
+}
+
+// mixes reports whether records of the only page that a gate knows are those of another one too: once a second stream
+// is requested while one is open.
+func (p *page) mixes(r *transcript.Record) bool {
+	ofStream := p.stream != "" && r.Conn == p.stream
+	switch {
+	case r.Kind == transcript.Open && r.Dir == transcript.Received && p.stream != "":
+		p.over = true
+		p.requests.Close()
+		p.sights.Close()
+	case ofStream && (r.Kind == transcript.Response || r.Kind == transcript.Failure):
+		p.closes()
+	}
+	return p.over
 }
 
 func (p *page) take(r *transcript.Record) {
@@ -111,7 +134,7 @@ func (p *page) take(r *transcript.Record) {
 		p.opens(r)
 	case r.Kind == transcript.Closed || r.Kind == transcript.Failure:
 		if r.Conn == p.stream {
-			p.stream, p.switching, p.ended, p.refreshed, p.busy, p.aborted = "", nil, nil, nil, nil, nil
+			p.closes()
 		}
 	case r.Kind == transcript.Stream && r.Dir == transcript.Sent && r.Conn == p.stream:
 		p.hears(r)
@@ -120,6 +143,11 @@ func (p *page) take(r *transcript.Record) {
 	case r.Kind == transcript.Response && r.Dir == transcript.Sent:
 		p.answered(r)
 	}
+}
+
+// closes handles the end of the stream.
+func (p *page) closes() {
+	p.stream, p.switching, p.ended, p.refreshed, p.busy, p.aborted = "", nil, nil, nil, nil, nil
 }
 
 // opens handles the start of a stream. A page forgets the agents of the previous stream, and which one is current.
@@ -225,10 +253,10 @@ func (p *page) switched(r *transcript.Record) {
 	}
 	p.ended = was
 	if was.again && p.sure() {
-		p.v.kept(retries, r, "AC-079", "AC-124")
+		p.m.kept(retries, r, "AC-079", "AC-124")
 	}
-	p.v.kept(forms, r, "AC-008")
-	p.v.kept(turns, r, "AC-017")
+	p.m.kept(forms, r, "AC-008")
+	p.m.kept(turns, r, "AC-017")
 	if !was.moved && p.pending == "" {
 		p.current = belief{ids: p.said}
 		p.current.may(id)
@@ -273,7 +301,7 @@ func (p *page) answered(r *transcript.Record) {
 	delete(p.open, r.Reply)
 	p.mentioned(member(r, "body"))
 	switch a.kind {
-	case createType:
+	case CreateType:
 		p.current.may(p.first) // unless the server differs, a new session has the listed current agent
 		if a.agent != "" {
 			p.current.may(a.agent)

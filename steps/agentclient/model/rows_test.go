@@ -1,4 +1,4 @@
-package passive
+package model
 
 const head = "open\n" + `< connected {"connectionId":"c1"}` + "\n"
 

@@ -1,4 +1,4 @@
-package passive
+package model
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ func (p *page) asks(r *transcript.Record) {
 	case vocab.SwitchAgentType:
 		a.agent = text(r, vocab.AgentID)
 		p.switches(a)
-	case createType:
+	case CreateType:
 		a.agent = text(r, vocab.InitialAgentID)
 		p.nobody(a)
 		p.creates(a)
@@ -73,7 +73,7 @@ func (p *page) otherwise(a *asking) {
 	}
 	agent := text(a.r, vocab.AgentID)
 	if plain := plain(a.kind); (plain == "switchagent" || plain == "agentswitch") && (p.ids[agent] || p.names[agent]) {
-		p.v.broken(forms, a.r, "a message of type "+vocab.SwitchAgentType, "AC-008", "AC-012", "AC-045", "AC-050", "AC-053")
+		p.m.broken(forms, a.r, "a message of type "+vocab.SwitchAgentType, "AC-008", "AC-012", "AC-045", "AC-050", "AC-053")
 	}
 }
 
@@ -86,12 +86,12 @@ func (p *page) creates(a *asking) {
 		p.elsewhere(a)
 	case v == "":
 	case isNumber(v) || p.distorted(a.agent):
-		p.v.broken(preselection, a.r, fmt.Sprintf("the id of an agent as initialAgentId, and not %s", wjson.Compact(v)),
+		p.m.broken(preselection, a.r, fmt.Sprintf("the id of an agent as initialAgentId, and not %s", wjson.Compact(v)),
 			"AC-041", "AC-043", "AC-054", "AC-096", "AC-117")
 	case p.ids[a.agent]:
-		p.v.kept(preselection, a.r, "AC-041", "AC-043", "AC-054", "AC-096", "AC-117")
+		p.m.kept(preselection, a.r, "AC-041", "AC-043", "AC-054", "AC-096", "AC-117")
 		if !p.bound && len(p.asked) == 0 {
-			p.v.kept(unbound, a.r, "AC-039", "AC-042", "AC-054", "AC-056", "AC-095")
+			p.m.kept(unbound, a.r, "AC-039", "AC-042", "AC-054", "AC-056", "AC-095")
 		}
 	}
 }
@@ -103,7 +103,7 @@ func (p *page) elsewhere(a *asking) {
 	if id == "" || p.bound || p.blind || p.current.any || p.current.ids[id] || p.asked[id] || !p.offered[id] {
 		return
 	}
-	p.v.broken(preselection, a.r, fmt.Sprintf("%q as initialAgentId", id),
+	p.m.broken(preselection, a.r, fmt.Sprintf("%q as initialAgentId", id),
 		"AC-041", "AC-043", "AC-054", "AC-096", "AC-117")
 }
 
@@ -130,20 +130,20 @@ func (p *page) formed(a *asking) {
 	id := member(a.r, vocab.AgentID)
 	switch {
 	case a.agent == "":
-		p.v.broken(forms, a.r, fmt.Sprintf("an agentId, and not %s", wjson.Compact(id)), "AC-012", "AC-045", "AC-050")
+		p.m.broken(forms, a.r, fmt.Sprintf("an agentId, and not %s", wjson.Compact(id)), "AC-012", "AC-045", "AC-050")
 	case p.distorted(a.agent):
 		clauses := []string{"AC-012", "AC-045", "AC-050"}
 		if p.names[a.agent] {
 			clauses = append(clauses, "AC-019")
 		}
-		p.v.broken(forms, a.r, fmt.Sprintf("the id of an agent as agentId, and not %s", wjson.Compact(id)), clauses...)
+		p.m.broken(forms, a.r, fmt.Sprintf("the id of an agent as agentId, and not %s", wjson.Compact(id)), clauses...)
 	case p.ids[a.agent]:
-		p.v.kept(forms, a.r, "AC-012", "AC-050")
+		p.m.kept(forms, a.r, "AC-012", "AC-050")
 		if !p.names[a.agent] {
-			p.v.kept(forms, a.r, "AC-019")
+			p.m.kept(forms, a.r, "AC-019")
 		}
 		if a.session != "" {
-			p.v.kept(forms, a.r, "AC-045", "AC-053")
+			p.m.kept(forms, a.r, "AC-045", "AC-053")
 		}
 	}
 }
@@ -153,9 +153,9 @@ func (p *page) nobody(a *asking) {
 	switch {
 	case !p.none || p.blind:
 	case p.offered[a.agent]:
-		p.v.kept(forms, a.r, "AC-020")
+		p.m.kept(forms, a.r, "AC-020")
 	case (a.agent == "null" || a.agent == "undefined") && !p.ids[a.agent]:
-		p.v.broken(forms, a.r, fmt.Sprintf("no agent %q, after a list without a current one", a.agent), "AC-020")
+		p.m.broken(forms, a.r, fmt.Sprintf("no agent %q, after a list without a current one", a.agent), "AC-020")
 	}
 }
 
@@ -190,14 +190,14 @@ func plain(s string) string {
 func (p *page) naming(a *asking) {
 	switch {
 	case a.session != "":
-		p.v.kept(sessions, a.r, "AC-045", "AC-051", "AC-055", "AC-116")
+		p.m.kept(sessions, a.r, "AC-045", "AC-051", "AC-055", "AC-116")
 	case p.named != "":
-		p.v.broken(sessions, a.r, fmt.Sprintf("sessionId %q, which the page has named before", p.named),
+		p.m.broken(sessions, a.r, fmt.Sprintf("sessionId %q, which the page has named before", p.named),
 			"AC-045", "AC-051", "AC-055", "AC-116")
 	default: // with a session it had to name it, and without one it must not send a switch
-		p.v.broken(sessions, a.r, "a sessionId", "AC-116")
+		p.m.broken(sessions, a.r, "a sessionId", "AC-116")
 		if !p.bound && p.streams > 0 {
-			p.v.broken(unbound, a.r, "no switch of a page without a session",
+			p.m.broken(unbound, a.r, "no switch of a page without a session",
 				"AC-039", "AC-042", "AC-054", "AC-056", "AC-095")
 		}
 	}
@@ -221,7 +221,7 @@ func (p *page) orders(a *asking) {
 	}
 	switch {
 	case was == nil && p.ended != nil:
-		p.v.kept(turns, a.r, "AC-046")
+		p.m.kept(turns, a.r, "AC-046")
 	case was == nil || was.moved:
 		return
 	case was.session == a.session:
@@ -229,11 +229,11 @@ func (p *page) orders(a *asking) {
 		if was.agent == a.agent {
 			clauses = append(clauses, "AC-052")
 		}
-		p.v.broken(turns, a.r, fmt.Sprintf("no switch before that of record %d is answered by an event", was.r.N),
+		p.m.broken(turns, a.r, fmt.Sprintf("no switch before that of record %d is answered by an event", was.r.N),
 			clauses...)
 		p.astray = true
 	case was.agent == a.agent && was.session != "":
-		p.v.broken(turns, a.r, fmt.Sprintf("one switch for a choice, which is that of record %d", was.r.N), "AC-017")
+		p.m.broken(turns, a.r, fmt.Sprintf("one switch for a choice, which is that of record %d", was.r.N), "AC-017")
 		p.astray = true
 	}
 }
@@ -247,13 +247,13 @@ func (p *page) chooses(a *asking) {
 	switch {
 	case !p.listed:
 		if p.streams > 1 && !p.blind {
-			p.v.broken(lists, a.r, "no switch before the list of the new connection", "AC-109")
+			p.m.broken(lists, a.r, "no switch before the list of the new connection", "AC-109")
 		}
 		return
 	case p.refreshed != nil && p.offered[a.agent] && !p.refreshed[a.agent]:
-		p.v.kept(lists, a.r, "AC-072", "AC-085", "AC-086", "AC-118")
+		p.m.kept(lists, a.r, "AC-072", "AC-085", "AC-086", "AC-118")
 	case p.refreshed != nil && p.refreshed[a.agent] && !p.offered[a.agent] && fresh && sure && !p.blind:
-		p.v.broken(lists, a.r, "one of the agents that the error has listed", "AC-072", "AC-085", "AC-086", "AC-118")
+		p.m.broken(lists, a.r, "one of the agents that the error has listed", "AC-072", "AC-085", "AC-086", "AC-118")
 	}
 	p.stores(a, fresh && sure)
 	p.remembers(a)
@@ -261,10 +261,10 @@ func (p *page) chooses(a *asking) {
 		return
 	}
 	if p.current.only(a.agent) {
-		p.v.broken(turns, a.r, fmt.Sprintf("no switch to %q, which is the current agent", a.agent), "AC-052")
+		p.m.broken(turns, a.r, fmt.Sprintf("no switch to %q, which is the current agent", a.agent), "AC-052")
 		p.astray = true
 	} else if !p.current.ids[a.agent] {
-		p.v.kept(turns, a.r, "AC-052")
+		p.m.kept(turns, a.r, "AC-052")
 	}
 }
 
@@ -273,9 +273,9 @@ func (p *page) stores(a *asking, fresh bool) {
 	switch {
 	case p.blind:
 	case p.offered[a.agent] && !p.before[a.agent] && !p.replaced[a.agent]:
-		p.v.kept(lists, a.r, "AC-010", "AC-021", "AC-023")
+		p.m.kept(lists, a.r, "AC-010", "AC-021", "AC-023")
 	case p.arrived != nil && !p.arrived[a.agent] && p.replaced[a.agent] && fresh && !p.current.ids[a.agent]:
-		p.v.broken(lists, a.r, "one of the agents of the latest list", "AC-010", "AC-021", "AC-023")
+		p.m.broken(lists, a.r, "one of the agents of the latest list", "AC-010", "AC-021", "AC-023")
 	}
 }
 
@@ -284,7 +284,7 @@ func (p *page) remembers(a *asking) {
 	if p.streams == 1 {
 		return
 	}
-	p.v.kept(lists, a.r, "AC-109")
+	p.m.kept(lists, a.r, "AC-109")
 	lost := false
 	for id := range p.before {
 		lost = lost || !p.told[id]
@@ -292,16 +292,16 @@ func (p *page) remembers(a *asking) {
 	switch {
 	case !lost || p.blind:
 	case p.told[a.agent]:
-		p.v.kept(lists, a.r, "AC-106")
+		p.m.kept(lists, a.r, "AC-106")
 		if p.offered[a.agent] && !p.before[a.agent] {
-			p.v.kept(lists, a.r, "AC-111")
+			p.m.kept(lists, a.r, "AC-111")
 		}
 	case p.before[a.agent] && !p.asked[a.agent] && a.session == p.named && !p.tangled:
 		clauses := []string{"AC-106"}
 		if p.arrived != nil && !p.adrift { // so the new list did not remove it
 			clauses = append(clauses, "AC-111")
 		}
-		p.v.broken(lists, a.r, fmt.Sprintf("an agent of the new connection, and not %q of an earlier one", a.agent),
+		p.m.broken(lists, a.r, fmt.Sprintf("an agent of the new connection, and not %q of an earlier one", a.agent),
 			clauses...)
 	}
 }

@@ -1,4 +1,4 @@
-package passive
+package model
 
 var moreRows = []row{
 	{turns, "it succeeds", done, "017", ""},
