@@ -10,10 +10,10 @@ import (
 
 	"github.com/cucumber/godog"
 
-	"parley/features/verdict"
 	"parley/internal/deadline"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
+	"parley/steps/agentclient/model"
 	"parley/transport/driver"
 	"parley/transport/driver/sse"
 	"parley/transport/transcript"
@@ -228,15 +228,8 @@ func (s *suite) streamEnds(how string) error {
 }
 
 func (s *suite) closesStream(ctx context.Context) error {
-	p := s.now
-	limited, cancel := deadline.WithLimit(ctx, s.Limit(s.Env.Event()))
-	defer cancel()
-	defer s.Idles()()
-	_, err := s.T.Await(limited, p.act-1, func(r *transcript.Record) bool {
-		return p.server.ofStreams(r) && r.Dir == transcript.Received && r.Kind == transcript.Closed
-	})
-	return s.Need(verdict.Finding{Clauses: []string{"AC-105"}, OK: err == nil, At: p.act,
-		Expected: "the event stream closed, because the user disconnected", Observed: "it is still open"})
+	_, err := s.settled(ctx, model.StreamEnd, true)
+	return err
 }
 
 // reconnects waits until the page reconnects, by itself or else because the user connects.

@@ -165,16 +165,16 @@ func (s *suite) waitsForSession(ctx context.Context) error {
 // givesSession sends the held answer, and waits until the page has handled it.
 func (s *suite) givesSession(ctx context.Context) error {
 	s.now.server.release()
-	_, err := s.requestsSession(ctx)
+	_, err := s.requestsSession(ctx, false)
 	s.now.first = s.now.session
 	return err
 }
 
-// sessionKeeps judges that the session is requested with the agent that the user had preselected before the stream was
-// cut (AC-107). A choice that the cut interrupted is not judged.
+// sessionKeeps waits for a session request with the agent that the user had preselected before the stream was cut
+// (AC-107). A choice that the cut interrupted is not judged.
 func (s *suite) sessionKeeps(ctx context.Context) error {
 	if s.now.wished == nil {
-		_, err := s.requestsSession(ctx)
+		_, err := s.requestsSession(ctx, false)
 		return err
 	}
 	return s.sessionBegins(ctx, s.now.wished.name)

@@ -33,6 +33,10 @@ type suite struct {
 	wire  wire
 	pages map[string]*page
 	now   *page // the current page of the steps
+
+	model  *model.Model // see pagesModel
+	taken  int          // the last record that it has taken
+	absent []string     // clauses whose absences the model has proved, for the step that says so
 }
 
 // page is an open page and its server.
@@ -58,7 +62,6 @@ type page struct {
 	refusal   string         // the message of the server's latest error
 	at        time.Time      // the server's time in its latest event; zero: none
 	emitted   time.Time      // when that was sent
-	asks      int            // switches expected by the scenario so far
 	preselect int            // record of the first choice without a session
 	frozen    bool           // it has not responded to an act or a look within its limit
 	away      bool           // its server's port is closed
@@ -109,7 +112,7 @@ func (Protocol) Stages() [3]string {
 
 // Register implements steps.Protocol.
 func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
-	s := &suite{pages: map[string]*page{}}
+	s := &suite{pages: map[string]*page{}, model: model.New(obligation.Ours)}
 	sc.Before(func(ctx context.Context, _ *godog.Scenario) (context.Context, error) {
 		if w := world(); w != nil {
 			s.World, s.wire = w, wire{*selectwire.Of(w.Env.Profile)}

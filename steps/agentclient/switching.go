@@ -9,7 +9,6 @@ import (
 
 	"github.com/cucumber/godog"
 
-	"parley/features/verdict"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/steps/agentclient/binding"
@@ -83,66 +82,11 @@ func (s *suite) optionOf(a agent) string {
 }
 
 func (s *suite) requestsSwitch(ctx context.Context, name string) error {
-	p, a := s.now, s.now.called(s.armed(name))
-	sending := []string{"AC-008", "AC-012", "AC-033", "AC-046", "AC-050", "AC-053", "AC-079", "AC-124", "AC-056", "AC-117"}
-	r, miss := s.asked(ctx, vocab.SwitchAgentType)
-	if miss != nil {
-		return s.absent(miss, fmt.Sprintf("a %s for %q (%s)", vocab.SwitchAgentType, a.id, s.wire.SSE.Message.Path),
-			append(sending, "AC-045", "AC-051", "AC-055", "AC-116")...)
+	if a := s.now.called(s.armed(name)); a.id != s.now.chosen.id {
+		return steps.NotTestedf("the user has not chosen %q", a.name)
 	}
-	p.asks++
-	s.RecordReach(steps.Answered)
-	checks := []verdict.Finding{{Clauses: sending, OK: true}}
-	for _, rec := range s.T.After(p.act) {
-		if rec.N < r.N && rec.Conn == p.name && rec.Kind == transcript.Dialog && rec.Type != "alert" {
-			checks = append(checks, verdict.Finding{Clauses: []string{"AC-033"}, At: rec.N,
-				Expected: "a switch that needs no more than a choice",
-				Observed: fmt.Sprintf("a %s that asks %q", rec.Type, clip(string(rec.Bytes)))})
-		}
-	}
-	d := data(r)
-	checks = append(checks,
-		steps.CheckOf(r, d[vocab.AgentID] == a.id, fmt.Sprintf("a %s whose agentId is %q", vocab.SwitchAgentType, a.id),
-			"AC-045", "AC-050", "AC-012"),
-		steps.CheckOf(r, d[vocab.SessionID] == p.session,
-			fmt.Sprintf("a %s whose sessionId is %q, that of the page's session", vocab.SwitchAgentType, p.session),
-			"AC-045", "AC-051", "AC-055", "AC-116", "AC-017"))
-	for _, c := range checks { // one at a time: consequences of the first failure are not judged
-		if err := s.Judge(c); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// noSwitch judges that the page requested no switch before a later request that the scenario has awaited. The browser
-// records requests in order.
-func (s *suite) noSwitch() error {
-	clauses := []string{"AC-042", "AC-054", "AC-056", "AC-095", "AC-039", "AC-041"}
-	received, made := s.requests(vocab.SwitchAgentType, 0)
-	for _, r := range append(made, received...) {
-		return s.Need(steps.CheckOf(r, false, "no "+vocab.SwitchAgentType+" without a session", clauses...))
-	}
-	if later, _ := s.requests(askCreate, s.now.preselect); len(later) == 0 {
-		return steps.NotTestedf("fence: no later request of the page was seen, so absence cannot be proved")
-	}
-	return s.Judge(verdict.Finding{Clauses: clauses, OK: true})
-}
-
-// noOtherSwitch judges that the page requested no more switches than the scenario has awaited.
-func (s *suite) noOtherSwitch() error {
-	asks := s.now.asks
-	found, made := s.requests(vocab.SwitchAgentType, 0)
-	if len(made) > len(found) {
-		found = made
-	}
-	c := verdict.Finding{Clauses: []string{"AC-052"}, OK: len(found) <= asks,
-		Expected: fmt.Sprintf("%d requests to switch, one for each choice", asks)}
-	if !c.OK {
-		last := found[len(found)-1]
-		c.Observed, c.At = fmt.Sprintf("%d, the last of them: %s", len(found), steps.Seen(last)), last.N
-	}
-	return s.Judge(c)
+	_, err := s.settled(ctx, vocab.SwitchAgentType, false)
+	return err
 }
 
 func (s *suite) switchesTo(ctx context.Context, name, as, odd string) error {

@@ -123,6 +123,7 @@ func (p *page) must(r *transcript.Record, o *owed) {
 	p.requests.Each(func(was *owed) { was.Optional = was.Optional || was.About.kind == o.About.kind })
 	if o.Cause = message(*r); o.Match == nil {
 		o.Match = func(m message) bool { return m.asks(o.About.kind) }
+		o.Like = o.Match
 	}
 	p.requests.Owe(o)
 }
@@ -212,6 +213,11 @@ func (p *page) settle(r *transcript.Record) *owed {
 
 // receives takes a request as the server receives it.
 func (p *page) receives(r *transcript.Record) {
+	if r.Event.Type == vocab.SwitchAgentType && p.unchosen(text(r, vocab.AgentID)) {
+		p.unasked(r)
+		p.ofSession(r)
+		return
+	}
 	o := p.settle(r)
 	switch r.Event.Type {
 	case vocab.SwitchAgentType:
@@ -231,9 +237,28 @@ func (p *page) receives(r *transcript.Record) {
 	}
 }
 
+// unchosen reports whether a switch to an agent is no answer to a choice: it is the current one, or may be, and the user
+// has not chosen it.
+func (p *page) unchosen(id string) bool {
+	chosen := false
+	p.requests.Each(func(o *owed) {
+		chosen = chosen || o.About.kind == vocab.SwitchAgentType && (o.About.agent == id || o.About.agent == "")
+	})
+	return p.current.only(id) || !chosen && p.current.ids[id]
+}
+
+// unasked records that a switch follows no choice.
+func (p *page) unasked(r *transcript.Record) {
+	p.requests.Fail(message(*r), []string{"AC-052"}, "a switch_agent only when the user has chosen an agent",
+		"the user has not chosen it since the last one: %s", monitor.Describe(*r))
+}
+
 // asksSwitch judges a switch, and which choice it follows.
 func (p *page) asksSwitch(r *transcript.Record, o *owed) {
 	m := message(*r)
+	if o != nil {
+		p.requests.Each(func(was *owed) { was.Done = was.Done || was.About.kind == o.About.kind && was.Cause.N < o.Cause.N })
+	}
 	if o != nil && !o.Optional {
 		p.requests.Keep(m, sending...)
 		for _, d := range p.dialogs {
@@ -248,13 +273,21 @@ func (p *page) asksSwitch(r *transcript.Record, o *owed) {
 		p.requests.Check(id != "", m, []string{"AC-050"}, "an agentId", "%s: %s", written(r, vocab.AgentID),
 			monitor.Describe(*r))
 	}
-	p.requests.Check(p.choices > 0, m, []string{"AC-052"}, "a switch_agent only when the user has chosen an agent",
-		"the user has not chosen an agent since the last one: %s", monitor.Describe(*r))
+	if o != nil || p.choices > 0 {
+		p.requests.Keep(m, "AC-052")
+	} else {
+		p.unasked(r)
+	}
+	p.ofSession(r)
+}
+
+// ofSession judges the session that a switch names.
+func (p *page) ofSession(r *transcript.Record) {
 	if p.session == "" {
 		p.premature(r)
 		return
 	}
-	p.requests.Keep(m, "AC-056")
+	p.requests.Keep(message(*r), "AC-056")
 	p.member(r, vocab.SessionID, p.session, "a switch_agent whose sessionId is %q, that of the page's session",
 		"AC-045", "AC-051", "AC-055", "AC-116", "AC-017")
 }

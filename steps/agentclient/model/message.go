@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"parley/features/verdict"
 	"parley/steps/obligation"
 	"parley/transport/transcript"
 )
@@ -78,14 +79,10 @@ func (m *Model) Fate(page, kind string, since int) (obligation.State, transcript
 	return state, transcript.Record(came)
 }
 
-// Cause returns the record of the act that obliges a page to a request of a kind, the latest since a record; 0: none.
-func (m *Model) Cause(page, kind string, since int) (record int) {
+// Fresh returns the findings on the requests of a page up to a record that it has not returned before.
+func (m *Model) Fresh(page string, last int) []verdict.Finding {
 	if p := m.pages[page]; p != nil {
-		p.requests.Each(func(o *owed) {
-			if o.About.kind == kind && o.Cause.N >= since && !o.Optional {
-				record = max(record, o.Cause.N)
-			}
-		})
+		return p.requests.Fresh(last)
 	}
-	return record
+	return nil
 }

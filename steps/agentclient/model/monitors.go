@@ -53,13 +53,16 @@ func Foreign() []monitor.Monitor {
 	}
 }
 
-// of returns the monitor of a subject, as an observer sees it.
+// of returns the monitor of a subject, as an observer sees it. What a scenario has waited for in vain is reported by the
+// step that has.
 func of(o obligation.Observer, subject, text string, clauses ...string) monitor.Monitor {
 	return monitor.Monitor{Name: subject, Text: text, Clauses: clauses, Passive: o != obligation.Ours,
 		Check: func(t []transcript.Record) (out []verdict.Finding) {
 			m := New(o)
 			for _, r := range t {
-				m.Take(r)
+				if r.Kind != transcript.Remark {
+					m.Take(r)
+				}
 			}
 			m.End()
 			for _, f := range m.on([]string{subject}) {
