@@ -1,6 +1,7 @@
 package agentclient
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -18,6 +19,19 @@ type sight struct {
 	expected string
 	clauses  []string
 	why      func(*snapshot.Page) string
+}
+
+// Judge judges what the page shows, or what the user cannot do on it, unless the model has judged it.
+func (s *suite) Judge(all ...verdict.Finding) error { return s.World.Judge(byPage(all)...) }
+
+// Need is Judge for a finding without which the scenario ends.
+func (s *suite) Need(f verdict.Finding) error { return s.World.Need(byPage([]verdict.Finding{f})[0]) }
+
+func byPage(all []verdict.Finding) []verdict.Finding {
+	for i := range all {
+		all[i].Judge = cmp.Or(all[i].Judge, verdict.ByPage)
+	}
+	return all
 }
 
 // way is sees or keeps.

@@ -76,6 +76,7 @@ func (s *suite) settled(ctx context.Context, kind string, needed bool) (transcri
 // scenario: what follows may be its consequence. broken judges what does not hold.
 func (s *suite) report(last int, broken func(verdict.Finding) error) (err error) {
 	for _, f := range s.pagesModel().Fresh(s.now.name, last) {
+		f.Judge = verdict.ByModel
 		switch {
 		case err != nil:
 		case !f.OK:
@@ -99,7 +100,7 @@ func (s *suite) noSwitch() error {
 	case s.absent == nil:
 		return steps.NotTestedf("fence: no later request of the page was seen, so absence cannot be proved")
 	}
-	return s.Judge(verdict.Finding{Clauses: s.absent, OK: true})
+	return s.Judge(verdict.Finding{Clauses: s.absent, OK: true, Judge: verdict.ByModel})
 }
 
 // noOtherSwitch judges that the page requested no switch that the user has not chosen, once its server has received

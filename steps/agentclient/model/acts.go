@@ -237,8 +237,8 @@ func (p *page) receives(r *transcript.Record) {
 	}
 }
 
-// unchosen reports whether a switch to an agent is no answer to a choice: it is the current one, or may be, and the user
-// has not chosen it.
+// unchosen reports whether a switch to an agent answers no choice: it is the current one, or may be, and the user has
+// not chosen it.
 func (p *page) unchosen(id string) bool {
 	chosen := false
 	p.requests.Each(func(o *owed) {
@@ -257,7 +257,9 @@ func (p *page) unasked(r *transcript.Record) {
 func (p *page) asksSwitch(r *transcript.Record, o *owed) {
 	m := message(*r)
 	if o != nil {
-		p.requests.Each(func(was *owed) { was.Done = was.Done || was.About.kind == o.About.kind && was.Cause.N < o.Cause.N })
+		p.requests.Each(func(was *owed) { // what it replaced
+			was.Done = was.Done || was.About.kind == o.About.kind && was.Cause.N < o.Cause.N
+		})
 	}
 	if o != nil && !o.Optional {
 		p.requests.Keep(m, sending...)

@@ -53,8 +53,8 @@ func Foreign() []monitor.Monitor {
 	}
 }
 
-// of returns the monitor of a subject, as an observer sees it. What a scenario has waited for in vain is reported by the
-// step that has.
+// of returns the monitor of a subject, as an observer sees it. What a scenario has waited for in vain is reported by
+// its step.
 func of(o obligation.Observer, subject, text string, clauses ...string) monitor.Monitor {
 	return monitor.Monitor{Name: subject, Text: text, Clauses: clauses, Passive: o != obligation.Ours,
 		Check: func(t []transcript.Record) (out []verdict.Finding) {
