@@ -26,7 +26,7 @@ const unfenced = "fence: a turn of a fresh agent_id did not end, so absence cann
 // fence proves that every reply to a client's earlier messages has arrived: it waits for a whole turn of a fresh
 // agent_id. A ping would not do, because it may overtake a chat.
 func (s *suite) fence(ctx context.Context, c *client) error {
-	miss, err := s.tryFence(ctx, c)
+	_, miss, err := s.tryFence(ctx, c)
 	if miss != nil {
 		return steps.NotTestedf("%s%s", unfenced, miss.Reason)
 	}
@@ -34,19 +34,19 @@ func (s *suite) fence(ctx context.Context, c *client) error {
 }
 
 // tryFence is fence for a step that judges a missing end of the fence's turn.
-func (s *suite) tryFence(ctx context.Context, c *client) (*verdict.Miss, error) {
+func (s *suite) tryFence(ctx context.Context, c *client) (*turn, *verdict.Miss, error) {
 	name := fmt.Sprintf("fence%d", s.Serial())
 	t := &turn{kind: endOfFence}
 	mark := s.mark
 	if err := s.chat(ctx, c.name, name, t, "[[echo %s]] fence"); err != nil {
-		return nil, err
+		return t, nil, err
 	}
 	s.mark = mark
-	if miss := s.awaitEnd(ctx, t); miss != nil {
-		return miss, nil
+	miss := s.awaitEnd(ctx, t)
+	if miss == nil {
+		delete(s.sessions, name)
 	}
-	delete(s.sessions, name)
-	return nil, nil
+	return t, miss, nil
 }
 
 // endOfAnother chats with a fresh agent_id, and matches the end of that turn; nil if it could not chat.

@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/cucumber/godog"
 
-	"parley/features/verdict"
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
+	"parley/steps/sessionchat/model"
 	"parley/transport/transcript"
 )
 
@@ -20,30 +19,22 @@ import (
 type session struct {
 	name    string
 	agentID string
-	id      string // last received session_id; "" before the first
 	asker   string // last client that acted on it
 	turns   []*turn
 }
 
-// turn is one chat and its result.
+// turn is one chat. The model says what has become of it; see became.
 type turn struct {
 	of     *session
 	client string
 	nonce  string // in the text and in the model's answer
 	text   any
-	echo   bool // the model answers with the same text
-	pieces int  // pieces of the answer, if the scenario asks for a number
-	mark   int  // record of the chat
-	over   bool
-	end    transcript.Record // its result
-	held   bool              // its model is waiting
-	cut    bool              // interrupted, or its connection was lost
-	cutAt  int               // record of its first interrupt
-	spared bool              // another session was interrupted while it was held
-	failed bool              // its model fails
-	kind   string            // kind of the wait for its end (Wait.Kind); "": set by the step
-	extra  bool              // sent while another turn of the session ran, so it may stay unanswered
-	before int               // the model's requests for its nonce before it was sent: an earlier chat had the same text
+	echo   bool   // the model answers with the same text
+	mark   int    // record of the chat; 0: it was not sent
+	held   bool   // its model is waiting
+	failed bool   // its model fails
+	kind   string // kind of the wait for its end (Wait.Kind); "": set by the step
+	before int    // the model's requests for its nonce before it was sent: an earlier chat had the same text
 }
 
 // session returns the session with a name in the scenario; its agent_id is unique to the scenario.
@@ -114,7 +105,7 @@ func (s *suite) startsHeld(ctx context.Context, client, name string) error {
 }
 
 func (s *suite) chatsInPieces(ctx context.Context, client, name string, n int) error {
-	return s.chat(ctx, client, name, &turn{pieces: n}, fmt.Sprintf("[[stream %%s %d]]", n))
+	return s.chat(ctx, client, name, &turn{}, fmt.Sprintf("[[stream %%s %d]]", n))
 }
 
 func (s *suite) saysHello(ctx context.Context, client, name string) error {
@@ -153,7 +144,7 @@ func (s *suite) say(ctx context.Context, c *client, t *turn, more fields) error 
 	if err != nil {
 		return err
 	}
-	if now := t.of.turn(); t.failed || now != nil && !now.over {
+	if now := t.of.turn(); t.failed || now != nil && s.became(now).Running() {
 		s.endsTurns(t.of)
 	}
 	s.deeds(t.of.agentID)
@@ -167,9 +158,6 @@ func (s *suite) say(ctx context.Context, c *client, t *turn, more fields) error 
 		return err
 	}
 	t.client, t.of.asker = c.name, c.name
-	if now := t.of.turn(); now != nil && !now.over && !now.cut {
-		t.extra = true
-	}
 	t.of.turns = append(t.of.turns, t)
 	s.mark = t.mark
 	return nil
@@ -210,7 +198,7 @@ func (s *suite) chatsInPiecesHeld(ctx context.Context, client, name string, n in
 	if err := s.modelCalled(ctx, t); err != nil {
 		return err
 	}
-	w := steps.Wait{Conn: client, After: t.mark, Within: s.Env.Event(), Match: s.answers(t)}
+	w := steps.Wait{Conn: client, After: t.mark, Within: s.Env.Event(), Match: s.settles(t, model.Answer)}
 	if _, miss := s.Await(ctx, w); miss != nil {
 		return steps.NotTestedf("no words of the turn of %s arrive while it runs: %s", name, miss.Reason)
 	}
@@ -223,7 +211,7 @@ func (s *suite) hasChatted(ctx context.Context, client, name string) error {
 		return err
 	}
 	t := s.session(name).turn()
-	if _, miss := s.awaitAnswer(ctx, t, !t.extra); miss != nil {
+	if miss := s.awaitAnswer(ctx, t, true); miss != nil {
 		return steps.NotTestedf("client %s was not answered by %s: %s", client, name, miss.Reason)
 	}
 	if miss := s.awaitEnd(ctx, t); miss != nil {
@@ -242,66 +230,8 @@ func ofSession(ss *session, kinds ...string) func(*transcript.Record) bool {
 	}
 }
 
-// matching adapts a matcher of records for lists of records.
-func matching(match func(*transcript.Record) bool) func(transcript.Record) bool {
-	return func(r transcript.Record) bool { return match(&r) }
-}
-
 // ofTurn lists the message types of a turn.
 var ofTurn = []string{vocab.SystemMessage, vocab.StreamMessage, vocab.AssistantMessage, vocab.ResultMessage}
-
-// answers matches the message that answers a turn. An answer may come in pieces of any size, which may split the
-// nonce.
-func (s *suite) answers(t *turn) func(*transcript.Record) bool {
-	var pieces strings.Builder
-	match := ofSession(t.of, vocab.StreamMessage, vocab.AssistantMessage, vocab.ResultMessage)
-	return func(r *transcript.Record) bool {
-		if !match(r) {
-			return false
-		}
-		said := text(r, vocab.Text)
-		switch {
-		case s.Env.Brain == nil || t.nonce == "":
-			return said != "" || r.Event.Type == vocab.ResultMessage
-		case r.Event.Type == vocab.StreamMessage:
-			pieces.WriteString(said)
-			_, after, found := strings.Cut(pieces.String(), t.nonce) // its last digits may still be missing
-			return found && after != "" && mentions(t.nonce+after, t.nonce)
-		}
-		return mentions(said, t.nonce)
-	}
-}
-
-// learn records the session_id of a message.
-func (s *suite) learn(ss *session, r transcript.Record) {
-	for _, m := range s.Between(r.Conn, 0, r.N+1) {
-		if ofSession(ss)(&m) && m.N > s.mark0(ss) {
-			if id := text(&m, vocab.SessionID); id != "" {
-				ss.id = id
-			}
-		}
-	}
-	s.RecordReach(steps.Given)
-}
-
-// mark0 returns the record where the session's last turn begins.
-func (s *suite) mark0(ss *session) int {
-	if t := ss.turn(); t != nil {
-		return t.mark
-	}
-	return 0
-}
-
-// answeredClauses are the clauses that an answered chat satisfies; the tags of the scenario select those it is about.
-var answeredClauses = strings.Fields(`
-	SC-005 SC-013 SC-021 SC-024 SC-025 SC-026 SC-029 SC-032a SC-036 SC-037 SC-041 SC-052 SC-060`)
-
-// unanswered are the clauses that a missing answer breaks, if the scenario is about them: those above, and those that
-// require something with or after an answer.
-var unanswered = append(strings.Fields(`
-	SC-002 SC-003 SC-004 SC-006 SC-008 SC-009 SC-012 SC-016 SC-017 SC-019 SC-020 SC-023 SC-027 SC-028 SC-030
-	SC-031 SC-035 SC-042 SC-046 SC-047 SC-048 SC-049 SC-050 SC-053 SC-054 SC-055
-	SC-057 SC-058 SC-059`), answeredClauses...)
 
 // receivesAnswer judges that a chat is answered under its agent_id, whatever the outcome of its turn.
 func (s *suite) receivesAnswer(ctx context.Context, client, name string) error {
@@ -309,19 +239,7 @@ func (s *suite) receivesAnswer(ctx context.Context, client, name string) error {
 	if t == nil || t.client != client {
 		return steps.NotTestedf("client %s has not chatted with %s", client, name)
 	}
-	rec, miss := s.awaitAnswer(ctx, t, !t.extra)
-	if miss != nil {
-		return s.lacking(s.unmet(t), t.of.expectsAnswer(), s.instead(t, miss), miss)
-	}
-	return s.pass(answeredClauses, rec.N)
-}
-
-func (ss *session) expectsAnswer() string {
-	return fmt.Sprintf("an answer to the chat, with agent_id %q", ss.agentID)
-}
-
-func (ss *session) expectsEnd() string {
-	return fmt.Sprintf("the end of the turn (%s), with agent_id %q", vocab.ResultMessage, ss.agentID)
+	return s.settled(ctx, t, model.Answer)
 }
 
 // isAnswered judges that a chat is answered under its agent_id, and that its turn ends.
@@ -329,46 +247,7 @@ func (s *suite) isAnswered(ctx context.Context, client, name string) error {
 	if err := s.receivesAnswer(ctx, client, name); err != nil {
 		return err
 	}
-	ss := s.session(name)
-	t := ss.turn()
-	if miss := s.awaitEnd(ctx, t); miss != nil {
-		return s.lacking(s.unmet(t), ss.expectsEnd(), s.instead(t, miss), miss)
-	}
-	if s.cutShort(t) {
-		return s.fatal([]string{"SC-036"}, t.end.N, "the turn of "+t.of.agentID+" to end with what its model says at last: "+
-			"only another session was interrupted", steps.Seen(t.end))
-	}
-	return nil
-}
-
-// unmet returns the clauses that the missing answer to a chat breaks. Those about the agent_id itself are not broken if
-// an error has the right one, unless an earlier chat with it was answered.
-func (s *suite) unmet(t *turn) []string {
-	answered := slices.ContainsFunc(t.of.turns, func(other *turn) bool { return other != t && other.over })
-	if answered || len(s.since(t, vocab.ErrorMessage)) == 0 {
-		return unanswered
-	}
-	return slices.DeleteFunc(slices.Clone(unanswered), func(id string) bool { return id == "SC-005" || id == "SC-041" })
-}
-
-// instead describes the message that came instead of an answer, preferably the same text under another agent_id.
-func (s *suite) instead(t *turn, miss *verdict.Miss) string {
-	heard := s.Between(t.client, t.mark, 0)
-	for _, r := range heard {
-		said := r.Event != nil && mentions(text(&r, vocab.Text), t.nonce)
-		if said && text(&r, vocab.AgentID) != t.of.agentID {
-			return "the answer under another agent_id: " + steps.Seen(r)
-		}
-	}
-	unasked := ""
-	if s.Env.Brain != nil && t.nonce != "" && len(s.calls(t)) <= t.before {
-		unasked = "; the model was not asked for the chat"
-	}
-	if n := len(heard); miss.At == 0 && n > 0 {
-		return fmt.Sprintf("%s%s; the last of %d messages since the chat: %s", miss.Reason, unasked, n,
-			steps.Seen(heard[n-1]))
-	}
-	return miss.Reason + unasked
+	return s.settled(ctx, s.session(name).turn(), model.End)
 }
 
 // answerOrNot records whether the target answers a chat that it may refuse (SC-034).
@@ -378,7 +257,7 @@ func (s *suite) answerOrNot(ctx context.Context, client, name string) error {
 		return err
 	}
 	what := "answered like any other"
-	if _, miss := s.awaitAnswer(ctx, t, false); miss != nil {
+	if miss := s.awaitAnswer(ctx, t, false); miss != nil {
 		what = "not answered: " + miss.Reason
 		s.dropEnded(client)
 	} else if miss := s.awaitEnd(ctx, t); miss != nil {
@@ -394,13 +273,9 @@ func (s *suite) receivesWhileItRuns(ctx context.Context, client, name string) er
 	if err != nil {
 		return err
 	}
-	clauses := []string{"SC-012"}
-	rec, miss := s.Await(ctx, steps.Wait{Conn: client, After: t.mark, Match: ofSession(t.of)})
+	_, miss := s.Await(ctx, steps.Wait{Conn: client, After: t.mark, Match: s.settles(t, model.Streaming)})
 	if miss != nil {
-		return s.lacking(clauses, "a message of the turn while the model is still speaking", miss.Reason, miss)
+		s.inVain(t, miss, "")
 	}
-	if rec.Event.Type == vocab.ResultMessage {
-		return s.breach(clauses, rec.N, "a message of the turn before its end", steps.Seen(rec))
-	}
-	return s.pass(clauses, rec.N)
+	return s.report(t, model.Streaming, miss)
 }

@@ -92,11 +92,6 @@ func (s *suite) disconnect(name string, how driver.CloseMode) error {
 	err := c.conn.Close(how)
 	c.conn = nil
 	s.mark = s.T.Len()
-	for _, ss := range s.sessions {
-		if t := ss.turn(); t != nil && t.client == name && !t.over {
-			t.cut = true
-		}
-	}
 	return err
 }
 
@@ -188,7 +183,7 @@ func (s *suite) severed(party string, by steps.Way) error {
 // from before the process was killed may not have been stored.
 func (s *suite) everyKnownSessionGoesOn(ctx context.Context) error {
 	for name, ss := range s.sessions {
-		if len(ss.turns) == 0 || !ss.turns[0].over {
+		if len(ss.turns) == 0 || s.became(ss.turns[0]).Result().N == 0 {
 			delete(s.sessions, name)
 		}
 	}

@@ -3,7 +3,7 @@ package sessionchat
 import (
 	"context"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"parley/features/verdict"
@@ -16,54 +16,57 @@ import (
 	"parley/transport/transcript"
 )
 
-// doubtful reports whether a result after a chat may belong to an earlier turn: none of the model's words for this
-// turn have arrived, and an earlier turn of the session ended, by a result that this one may repeat or by an error
-// that it may complete. A failure can only repeat or complete the end of a failed turn.
-func (s *suite) doubtful(t *turn, r transcript.Record) bool {
-	if s.Env.Brain == nil || t.nonce == "" || !t.of.endedBefore(t, text(&r, vocab.Subtype) == vocab.Failed) {
-		return false
+// became returns what has become of a turn, as the records so far show it.
+func (s *suite) became(t *turn) *model.Chat {
+	if c := s.model().Chat(t.mark); c != nil {
+		return c
 	}
-	answer := s.answers(t)
-	for _, m := range s.Between(t.client, t.mark, r.N+1) {
-		if answer(&m) {
-			return false
-		}
-	}
-	return true
+	return &model.Chat{} // nothing was sent, or the transcript is full
 }
 
-// cutShort reports whether a turn that was held while another session was interrupted has ended without the words that
-// its model says once it is released.
-func (s *suite) cutShort(t *turn) bool {
-	if !t.spared || s.Env.Brain == nil || t.nonce == "" {
-		return false
-	}
-	last, pieces := "released "+t.nonce, ""
-	for _, r := range s.since(t, vocab.StreamMessage, vocab.AssistantMessage, vocab.ResultMessage) {
-		said := text(&r, vocab.Text)
-		if r.Event.Type == vocab.StreamMessage {
-			pieces += said
-		}
-		if strings.Contains(said, last) || strings.Contains(pieces, last) {
-			return false
-		}
-	}
-	return true
+// settles matches the record that settles what a turn owes.
+func (s *suite) settles(t *turn, what model.Due) func(*transcript.Record) bool {
+	return func(r *transcript.Record) bool { return r.N == s.became(t).Settled(what) }
 }
 
-// endedBefore reports whether an earlier turn of the session has ended; with failed, only a failure counts.
-func (ss *session) endedBefore(t *turn, failed bool) bool {
-	for _, earlier := range ss.turns {
-		if earlier == t {
-			return false
-		}
-		end := &earlier.end
-		asError := end.Event != nil && end.Event.Type == vocab.ErrorMessage
-		if earlier.over && (!failed || asError || text(end, vocab.Subtype) == vocab.Failed) {
-			return true
-		}
+// settled waits until what a chat obliges the target to has come, and reports what the model finds of it. If it is
+// missing or wrong, the scenario ends.
+func (s *suite) settled(ctx context.Context, t *turn, what model.Due) error {
+	var miss *verdict.Miss
+	switch what {
+	case model.Answer:
+		miss = s.awaitAnswer(ctx, t, true)
+	case model.End, model.Usable:
+		miss = s.awaitEnd(ctx, t)
 	}
-	return false
+	return s.report(t, what, miss)
+}
+
+// report judges what the model finds of a turn; miss says why a wait for that was in vain.
+func (s *suite) report(t *turn, what model.Due, miss *verdict.Miss) error {
+	f := s.became(t).Found(what)
+	if f.Miss = miss; miss != nil {
+		f.At = miss.At
+	}
+	return s.Need(f)
+}
+
+// inVain tells the model that a wait for what a chat owes was in vain, and why.
+func (s *suite) inVain(t *turn, miss *verdict.Miss, more string) {
+	if !miss.NotOwed {
+		s.T.Remark("", "%s%d: %s%s", model.InVain, t.mark, miss.Reason, more)
+	}
+}
+
+// instead says what else is known of a wait that was in vain.
+func (s *suite) instead(t *turn, miss *verdict.Miss) (more string) {
+	if s.Env.Brain != nil && t.nonce != "" && len(s.calls(t)) <= t.before {
+		more = "; the model was not asked for the chat"
+	}
+	if heard := s.Between(t.client, t.mark, 0); miss.At == 0 && len(heard) > 0 {
+		more += fmt.Sprintf("; the last of %d messages since the chat: %s", len(heard), steps.Seen(heard[len(heard)-1]))
+	}
+	return more
 }
 
 // dueAnswer is the kind of every wait for an answer that clauses demand, whichever step waits. Optional answers have
@@ -72,121 +75,100 @@ const dueAnswer = "the answer to a chat"
 
 // awaitAnswer waits until the target has answered a turn: with the model's words if it uses our model, otherwise with
 // any words. due reports whether clauses demand the answer.
-func (s *suite) awaitAnswer(ctx context.Context, t *turn, due bool) (transcript.Record, *verdict.Miss) {
-	w := steps.Wait{Conn: t.client, After: t.mark, Within: s.Env.Turn(), Match: s.answers(t), Hopeless: s.ended(t),
-		Piece: t.piece()}
-	if due {
+func (s *suite) awaitAnswer(ctx context.Context, t *turn, due bool) *verdict.Miss {
+	w := steps.Wait{Conn: t.client, After: t.mark, Within: s.Env.Turn(), Match: s.settles(t, model.Answer),
+		Hopeless: func(r *transcript.Record) string { return s.became(t).Hopeless(r.N) }, Piece: s.piece(t)}
+	if due && !s.became(t).Extra() {
 		w.Kind = dueAnswer
 	}
-	rec, miss := s.awaitUnlessRefused(ctx, t, w)
-	if miss != nil && miss.At > 0 {
-		by := s.T.After(miss.At - 1)[0]
-		if ofSession(t.of, vocab.ResultMessage)(&by) && s.doubtful(t, by) {
-			w.Hopeless = nil
-			if own, none := s.fenced(ctx, w); none == nil {
-				rec, miss = own, nil
-			}
+	miss := s.awaitUnlessRefused(ctx, t, w)
+	if miss != nil && miss.At > 0 && miss.At == s.became(t).Doubtful() {
+		w.Hopeless = nil
+		if _, none := s.fenced(ctx, w); none == nil {
+			miss = nil
 		}
 	}
 	if miss == nil {
-		s.learn(t.of, rec)
-		return rec, nil
+		s.RecordReach(steps.Given)
+		return nil
 	}
-	return rec, s.unlessModelLacks(t, miss)
+	miss = s.unlessModelLacks(t, miss)
+	s.inVain(t, miss, s.instead(t, miss))
+	return miss
 }
 
 // unlessModelLacks returns the miss of an answer. Where the model is the target's own, and no chat has been answered
 // yet in this run, an error that answers a chat may come of the model as well as of the target, and judges nothing.
 func (s *suite) unlessModelLacks(t *turn, miss *verdict.Miss) *verdict.Miss {
-	errs := s.since(t, vocab.ErrorMessage)
-	if s.Env.Brain != nil || len(errs) == 0 || miss.NotOwed || s.Env.HasCome(dueAnswer) {
+	errs := s.Between(t.client, t.mark, 0)
+	i := slices.IndexFunc(errs, func(r transcript.Record) bool { return ofSession(t.of, vocab.ErrorMessage)(&r) })
+	if s.Env.Brain != nil || i < 0 || miss.NotOwed || s.Env.HasCome(dueAnswer) {
 		return miss
 	}
 	return steps.NotOwed("the server answered the chat with an error: %q (%s See model in the profile)",
-		probe.ErrorText(engine.Object(errs[0].Bytes)), steps.AsksForModel)
+		probe.ErrorText(engine.Object(errs[i].Bytes)), steps.AsksForModel)
 }
 
 // awaitUnlessRefused is Await, except that after an error about the session it waits only for the event limit or a
 // fence: the error may refuse the chat, or be only a warning.
-func (s *suite) awaitUnlessRefused(ctx context.Context, t *turn, w steps.Wait) (transcript.Record, *verdict.Miss) {
-	var refused string
+func (s *suite) awaitUnlessRefused(ctx context.Context, t *turn, w steps.Wait) *verdict.Miss {
+	refused := false
 	refusal, hopeless := ofSession(t.of, vocab.ErrorMessage), w.Hopeless
 	w.Hopeless = func(r *transcript.Record) string {
-		if refusal(r) && refused == "" && !t.extra {
-			refused = "an error: " + steps.Seen(*r)
-			return refused
+		if refusal(r) && !refused && !s.became(t).Extra() {
+			refused = true
+			return "an error: " + steps.Seen(*r)
 		}
 		return hopeless(r)
 	}
-	rec, miss := s.Await(ctx, w)
-	if miss == nil || refused == "" {
-		return rec, miss
+	_, miss := s.Await(ctx, w)
+	if miss == nil || !refused {
+		return miss
 	}
 	w.Within = s.Env.Event()
-	rec, more := s.fenced(ctx, w)
-	switch {
-	case more == nil:
-		return rec, nil
-	case more.At > 0 && s.doubtful(t, s.T.After(more.At - 1)[0]):
-		return rec, more
+	_, more := s.fenced(ctx, w)
+	if more == nil || more.At > 0 && more.At == s.became(t).Doubtful() {
+		return more
 	}
-	return rec, miss
+	return miss
 }
 
 // piece returns a matcher of the pieces of a turn's answer; nil if none may come any more.
-func (t *turn) piece() func(*transcript.Record) bool {
-	if t.cut {
+func (s *suite) piece(t *turn) func(*transcript.Record) bool {
+	if s.became(t).Cut() {
 		return nil
 	}
 	return ofSession(t.of, vocab.StreamMessage)
 }
 
-// ended returns a function that returns why a turn can no longer be answered; "" if it can.
-func (s *suite) ended(t *turn) func(*transcript.Record) string {
-	end := ofSession(t.of, vocab.ResultMessage)
-	return func(r *transcript.Record) string {
-		if r.Event != nil && r.Event.Type == vocab.AssistantMessage && r.Dir == transcript.Received {
-			if id := text(r, vocab.AgentID); id != "" && id != t.of.agentID && mentions(text(r, vocab.Text), t.nonce) {
-				return "the answer under another agent_id: " + steps.Seen(*r)
-			}
-		}
-		if end(r) && !t.extra { // the result may be the other turn's
-			return "the turn has ended: " + steps.Seen(*r)
-		}
-		return ""
-	}
-}
-
 // awaitEnd waits for the end of a turn, its result. A result that may be an earlier turn's does not count if the
 // turn's own follows.
 func (s *suite) awaitEnd(ctx context.Context, t *turn) *verdict.Miss {
-	if t.over {
-		return nil
-	}
 	w := steps.Wait{Conn: t.client, After: t.mark, Within: s.Env.Turn(), Kind: t.kind, Proof: t.kind == endOfFence,
-		Match: ofSession(t.of, vocab.ResultMessage), Piece: t.piece()}
-	rec, miss := s.Await(ctx, w)
-	if miss != nil {
-		return miss
-	}
-	if !t.cut && !t.failed && s.doubtful(t, rec) {
-		w.Match = s.endOfAnswer(t)
-		if own, none := s.fenced(ctx, w); none == nil {
-			rec = own
+		Piece: s.piece(t), Match: func(r *transcript.Record) bool {
+			c := s.became(t)
+			return r.N == c.Settled(model.End) || r.N == c.Doubtful()
+		}}
+	if s.became(t).Settled(model.End) == 0 {
+		if _, miss := s.Await(ctx, w); miss != nil {
+			s.inVain(t, miss, s.instead(t, miss))
+			return miss
 		}
 	}
-	t.over, t.end = true, rec
-	s.learn(t.of, rec)
+	s.undoubted(ctx, t, w)
 	s.RecordReach(steps.Answered)
 	return nil
 }
 
-// endOfAnswer matches the first result after, or with, the answer to a turn.
-func (s *suite) endOfAnswer(t *turn) func(*transcript.Record) bool {
-	answer, answered := s.answers(t), false
-	return func(r *transcript.Record) bool {
-		answered = answered || answer(r)
-		return answered && ofSession(t.of, vocab.ResultMessage)(r)
+// undoubted waits for the result of a turn that has got one which may be an earlier turn's. If no other comes, that one
+// counts.
+func (s *suite) undoubted(ctx context.Context, t *turn, w steps.Wait) {
+	if s.became(t).Doubtful() == 0 {
+		return
+	}
+	w.Match = s.settles(t, model.End)
+	if _, none := s.fenced(ctx, w); none != nil {
+		s.inVain(t, none, "")
 	}
 }
 
@@ -251,19 +233,16 @@ func (s *suite) endsInAnyWay(ctx context.Context, name string) error {
 	return nil
 }
 
-// endOfFailed waits for the end of a turn whose model fails, and notes it.
+// endOfFailed waits for the end of a turn whose model fails: a result, or an error that a result may follow.
 func (s *suite) endOfFailed(ctx context.Context, t *turn, within time.Duration) *verdict.Miss {
-	rec, miss := s.Await(ctx, steps.Wait{Conn: t.client, After: t.mark, Within: within, Proof: true,
-		Match: ofSession(t.of, vocab.ResultMessage, vocab.ErrorMessage)})
-	if miss != nil {
+	w := steps.Wait{Conn: t.client, After: t.mark, Within: within, Proof: true, Match: s.settles(t, model.End)}
+	if _, miss := s.Await(ctx, w); miss != nil {
 		return miss
 	}
-	if rec.Event.Type == vocab.ErrorMessage { // the monitors also see what follows at once
-		if result, miss := s.awaitResult(ctx, t, rec.N, s.Env.Profile.Limits.Quiet.Duration); miss == nil {
-			rec = result
-		}
+	if end := s.became(t).Result(); end.Event.Type == vocab.ErrorMessage { // the monitors also see what follows at once
+		w.After, w.Within = end.N, s.Env.Profile.Limits.Quiet.Duration
+		_, _ = s.Await(ctx, w)
 	}
-	t.over, t.end = true, rec
 	return nil
 }
 
@@ -274,10 +253,10 @@ func (s *suite) errorsNamed(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if !t.over && t.failed {
+	if t.failed && s.became(t).Running() {
 		_ = s.endOfFailed(ctx, t, s.Env.Event())
 	}
-	if !t.over || !t.failed || t.end.N == 0 {
+	if !t.failed || s.became(t).Running() {
 		return steps.NotTestedf("no turn of %s has failed", name)
 	}
 	return s.Judge(s.found(model.Errors, t.of)...)
@@ -297,41 +276,32 @@ func (s *suite) canChatAgain(ctx context.Context, client, name string) error {
 			return err
 		}
 		t := ss.turn()
-		t.extra = true // a result may be the earlier turn's, so only the answer counts
-		answer := s.answers(t)
 		within := s.Env.Turn()
 		if attempt > 1 {
 			within = max(until.Left(), s.Env.Event())
 		}
-		wait := steps.Wait{Conn: client, After: t.mark, Kind: dueAnswer, Within: within}
-		wait.Match = func(r *transcript.Record) bool {
-			isError := r.Dir == transcript.Received && r.Event != nil && r.Event.Type == vocab.ErrorMessage
-			return isError && member(r, vocab.AgentID) == nil || ofSession(ss, vocab.ErrorMessage)(r) || answer(r)
-		}
-		rec, miss := s.Await(ctx, wait)
+		answers := s.settles(t, model.Answer)
+		rec, miss := s.Await(ctx, steps.Wait{Conn: client, After: t.mark, Kind: dueAnswer, Within: within,
+			Match: func(r *transcript.Record) bool {
+				isError := r.Dir == transcript.Received && r.Event != nil && r.Event.Type == vocab.ErrorMessage
+				return isError && member(r, vocab.AgentID) == nil || ofSession(ss, vocab.ErrorMessage)(r) || answers(r)
+			}})
 		switch {
 		case miss != nil:
-			return s.lacking(unanswered, ss.expectsAnswer(), s.instead(t, miss), miss)
-		case rec.Event.Type != vocab.ErrorMessage:
-			return s.answeredAtLast(ctx, ss, rec)
+			s.inVain(t, miss, s.instead(t, miss))
+			return s.report(t, model.Answer, miss)
+		case answers(&rec):
+			if err := s.settled(ctx, t, model.End); err != nil {
+				return err
+			}
+			return s.report(t, model.Answer, nil)
 		case until.Over():
-			return s.fatal(unanswered, rec.N, fmt.Sprintf("an answer to one of %d chats within %s, with agent_id %q",
-				attempt, steps.Span(s.Env.Turn()), ss.agentID), "each was refused, the last by: "+steps.Seen(rec))
+			s.inVain(t, &verdict.Miss{Reason: fmt.Sprintf("each of %d chats within %s was refused, the last by: %s", attempt,
+				steps.Span(s.Env.Turn()), steps.Seen(rec))}, "")
+			return s.report(t, model.Answer, nil)
 		}
-		t.cut = true // refused
-		_, _ = s.awaitResult(ctx, t, rec.N, pause)
+		_, _ = s.Await(ctx, steps.Wait{Conn: client, After: rec.N, Within: pause, // of the turn that is still ending
+			Match: ofSession(ss, vocab.ResultMessage)})
 		pause = min(2*pause, 100*time.Millisecond)
 	}
-}
-
-// answeredAtLast waits for the end of a turn whose answer has arrived.
-func (s *suite) answeredAtLast(ctx context.Context, ss *session, answered transcript.Record) error {
-	t := ss.turn()
-	rec, miss := s.awaitResult(ctx, t, answered.N-1, s.Env.Turn())
-	if miss != nil {
-		return s.lacking(unanswered, ss.expectsEnd(), miss.Reason, miss)
-	}
-	t.over, t.extra, t.end = true, false, rec
-	s.learn(ss, rec)
-	return s.pass(answeredClauses, rec.N)
 }

@@ -15,6 +15,7 @@ import (
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
 	"parley/steps/sessionchat/binding"
+	"parley/steps/sessionchat/model"
 	"parley/transport/transcript"
 )
 
@@ -32,10 +33,8 @@ func (s *suite) modelCalled(ctx context.Context, t *turn) error {
 	if len(s.calls(t)) > 0 {
 		return nil
 	}
-	for _, r := range s.Between(t.client, t.mark, 0) {
-		if s.endsUnasked(t, &r) {
-			return s.fatal([]string{"SC-036"}, r.N, "a model request for the chat", "the turn has ended: "+steps.Seen(r))
-		}
+	if end := s.became(t).Result(); end.N > 0 && s.endsUnasked(t, &end) {
+		return s.report(t, model.Asking, nil)
 	}
 	why := " within " + steps.Span(within)
 	if at := s.endedAt(s.client(t.client)); at > 0 {
@@ -71,7 +70,7 @@ func (s *suite) awaitAsked(ctx context.Context, t *turn, limit time.Duration) (w
 
 // endsUnasked matches the end of a turn whose model waits or fails: by then the model has been asked, or will not be.
 func (s *suite) endsUnasked(t *turn, r *transcript.Record) bool {
-	return r.Conn == t.client && ofSession(t.of, vocab.ResultMessage)(r) && !s.doubtful(t, *r)
+	return s.settles(t, model.End)(r) && r.Event.Type == vocab.ResultMessage
 }
 
 func userTexts(r llm.Request) []string {
@@ -139,7 +138,8 @@ func (s *suite) textSent(name string) error {
 			}
 		}
 	}
-	return s.breach(clauses, t.mark, "the model asked with the text "+excerpt(want, got), "the text "+excerpt(got, want))
+	return s.breach(clauses, t.mark, "the model asked with the text "+model.Excerpt(want, got),
+		"the text "+model.Excerpt(got, want))
 }
 
 // newest returns the user messages after the model's last answer: a target may add its own reminders to the user's
@@ -168,16 +168,6 @@ func same(kept, text string) bool {
 	at := strings.LastIndex(kept, " …[clipped from ")
 	return at >= 0 && len(text) > llm.MaxText && strings.HasPrefix(text, kept[:at]) &&
 		kept[at:] == fmt.Sprintf(" …[clipped from %d bytes]", len(text))
-}
-
-// excerpt quotes a text from shortly before the place where it differs from another.
-func excerpt(a, b string) string {
-	i := 0
-	for i < len(a) && i < len(b) && a[i] == b[i] {
-		i++
-	}
-	from, to := max(0, i-20), min(len(a), i+60)
-	return fmt.Sprintf("%d bytes, from byte %d: %q", len(a), from, a[from:to])
 }
 
 func (s *suite) usesModelOption() error {

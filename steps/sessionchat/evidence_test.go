@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"parley/internal/llm"
+	"parley/steps/sessionchat/model"
 )
 
 // asRecorded returns what a request's record keeps of a text with the directive of the nonce k.
@@ -85,7 +86,7 @@ func TestExcerpt(t *testing.T) {
 		{"no difference", base, base, "600 bytes"},
 		{"in what is no text", "a\xff", "a\xfe", `\xff`},
 	} {
-		got := excerpt(r.a, r.b)
+		got := model.Excerpt(r.a, r.b)
 		if !strings.Contains(got, r.has) || len(got) > 500 || !utf8.ValidString(got) {
 			t.Errorf("%s: %s", r.reason, got)
 		}

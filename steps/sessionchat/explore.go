@@ -205,20 +205,14 @@ func (s *suite) everyTurnEnds(ctx context.Context) error {
 	}
 	for _, ss := range s.inOrderOfNames() {
 		t := ss.turn()
-		if t == nil || t.over || s.lost(t) {
+		if t == nil || !s.became(t).Running() {
 			continue
 		}
-		if miss := s.awaitEnd(ctx, t); miss != nil {
-			return s.lacking([]string{"SC-012", "SC-036"}, "the end of the turn of "+ss.agentID, s.instead(t, miss), miss)
+		if err := s.settled(ctx, t, model.End); err != nil {
+			return err
 		}
 	}
 	return nil
-}
-
-// lost reports whether the connection that asked for a turn has ended since.
-func (s *suite) lost(t *turn) bool {
-	c := s.client(t.client)
-	return c.conn == nil || c.opened > t.mark
 }
 
 // everySessionGoesOn chats once more with every session, and judges that it answers with its own agent_id and
@@ -233,7 +227,7 @@ func (s *suite) everySessionGoesOn(ctx context.Context) error {
 			func() error { return s.canChatAgain(ctx, client, ss.name) }, // a turn of a lost connection may still be ending
 			func() error { return s.Judge(s.found(model.IDs, ss)...) },
 			func() error {
-				if s.Env.Brain == nil || len(ss.earlier()) == 0 {
+				if s.Env.Brain == nil || len(s.earlier(ss)) == 0 {
 					return nil
 				}
 				return s.earlierTurnsSent(ss.name)

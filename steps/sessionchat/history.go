@@ -8,6 +8,7 @@ import (
 	"parley/internal/llm"
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
+	"parley/steps/sessionchat/model"
 )
 
 // earlierTurnsSent judges that a session continues: the request for its last turn contains the earlier ones (SC-008,
@@ -17,7 +18,7 @@ func (s *suite) earlierTurnsSent(name string) error {
 		return err
 	}
 	ss := s.session(name)
-	want := ss.earlier()
+	want := s.earlier(ss)
 	if len(want) == 0 {
 		return steps.NotTestedf("%s has no earlier turn that has ended", name)
 	}
@@ -43,7 +44,7 @@ func (s *suite) earlierTurnsSent(name string) error {
 	expected := fmt.Sprintf("a model request that contains the %d earlier turns of %s", len(want), ss.agentID)
 	return s.breach(clauses, t.mark, expected, fmt.Sprintf("%d of them missing, or in another order "+
 		"(user text or model answer: %s); its messages: %s",
-		len(missing), strings.Join(missing, ", "), spoken(calls[len(calls)-1]))+ss.wentWrong(missing))
+		len(missing), strings.Join(missing, ", "), spoken(calls[len(calls)-1]))+s.wentWrong(ss, missing))
 }
 
 // led returns why it proves nothing that a session does not go on for a client: a balancer may have led it to another
@@ -59,11 +60,11 @@ func (s *suite) led(ss *session, client string) error {
 }
 
 // wentWrong lists turns that were answered but then reported as failed: the likeliest reason why they are missing.
-func (ss *session) wentWrong(nonces []string) string {
+func (s *suite) wentWrong(ss *session, nonces []string) string {
 	var out strings.Builder
 	for _, t := range ss.turns {
-		if slices.Contains(nonces, t.nonce) && text(&t.end, vocab.Subtype) == vocab.Failed {
-			fmt.Fprintf(&out, "; the target had ended %s as a failure: %s", t.nonce, steps.Seen(t.end))
+		if c := s.became(t); slices.Contains(nonces, t.nonce) && c.Outcome() == vocab.Failed {
+			fmt.Fprintf(&out, "; the target had ended %s as a failure: %s", t.nonce, steps.Seen(c.Result()))
 		}
 	}
 	return out.String()
@@ -100,7 +101,7 @@ func (s *suite) earlierTurnsKept(ss *session, calls []llm.Request, clauses []str
 // another role, or in another order. A target may write the conversation into a single message, and add words of its
 // own. What it had altered in the request of the turn itself is judged there (SC-019).
 func (s *suite) altered(ss *session, r llm.Request) (expected, observed string) {
-	nonces, last, had := ss.earlier(), -1, map[string]int{}
+	nonces, last, had := s.earlier(ss), -1, map[string]int{}
 	for _, t := range ss.turns {
 		want, isText := t.text.(string)
 		if !slices.Contains(nonces, t.nonce) || !isText || len(want) > llm.MaxText || !s.sentWhole(t, want) {
@@ -116,12 +117,12 @@ func (s *suite) altered(ss *session, r llm.Request) (expected, observed string) 
 		}
 		if want = strings.TrimSpace(want); !strings.Contains(users, want) {
 			got := r.Messages[max(asked, answered, 0)].Text
-			return "a model request with the earlier text " + excerpt(want, got), "the text " + excerpt(got, want)
+			return "a model request with the earlier text " + model.Excerpt(want, got), "the text " + model.Excerpt(got, want)
 		}
 		if answer := squeezed(llm.Foretold(want)); answer != "" {
 			times := 1 + strings.Count(squeezed(want), answer)
 			if strings.Count(squeezed(wholeText(r)), answer) < times {
-				return "a model request with the earlier answer " + excerpt(llm.Foretold(want), ""), "it is altered"
+				return "a model request with the earlier answer " + model.Excerpt(llm.Foretold(want), ""), "it is altered"
 			}
 		}
 		const inTurn = "a model request with each earlier turn as the user's text, and behind it the model's answer"
@@ -180,3 +181,105 @@ func wholeText(r llm.Request) string {
 
 // squeezed returns a text without white space: a target may put the pieces of an answer together in its own way.
 func squeezed(text string) string { return strings.Join(strings.Fields(text), "") }
+
+// earlier returns the nonces of the session's turns before the last that were fully answered.
+func (s *suite) earlier(ss *session) []string {
+	var out []string
+	for _, t := range ss.turns[:max(len(ss.turns)-1, 0)] {
+		if s.became(t).Whole() {
+			out = append(out, t.nonce)
+		}
+	}
+	return out
+}
+
+// holds reports whether a nonce occurs in the conversation of a request.
+func holds(r llm.Request, nonce string) bool {
+	mentioned := func(m llm.Message) bool { return mentions(m.Text, nonce) }
+	return mentions(r.System, nonce) || slices.ContainsFunc(r.Messages, mentioned)
+}
+
+// mentions reports whether a text mentions a nonce.
+func mentions(said, nonce string) bool {
+	_, times := find(said, nonce)
+	return times > 0
+}
+
+// find returns the position where a text first mentions a nonce, and how often it does, not counting prefixes of
+// longer ones.
+func find(said, nonce string) (first, times int) {
+	first = -1
+	for at := 0; nonce != ""; {
+		i := strings.Index(said[at:], nonce)
+		if i < 0 {
+			break
+		}
+		end := at + i + len(nonce)
+		if end == len(said) || said[end] < '0' || said[end] > '9' {
+			if times++; times == 1 {
+				first = at + i
+			}
+		}
+		at = end
+	}
+	return first, times
+}
+
+// noForeignTurns judges that sessions do not share their context (SC-027).
+func (s *suite) noForeignTurns(name string) error {
+	if err := s.needModel(); err != nil {
+		return err
+	}
+	t, err := s.askedTurn(name)
+	if err != nil {
+		return err
+	}
+	ss := t.of
+	clauses := []string{"SC-004", "SC-009", "SC-017", "SC-027", "SC-057", "SC-060"}
+	for _, mine := range ss.turns {
+		for _, call := range s.calls(mine) {
+			if foreign := strangers(call, ss.turns); len(foreign) > 0 {
+				s.straysIntoModel(ss, foreign)
+				return s.breach(clauses, mine.mark, "no turn of another session in a model request of "+ss.agentID,
+					fmt.Sprintf("the turn %s; the user's texts in it: %s", foreign[0], quoted(userTexts(call))))
+			}
+		}
+	}
+	return s.pass(clauses, t.mark)
+}
+
+// strangers returns the nonces of directives in a request that belong to none of these turns, but to another session
+// of this or any other scenario.
+func strangers(r llm.Request, own []*turn) []string {
+	mine := map[string]bool{}
+	for _, t := range own {
+		mine[t.nonce] = true
+	}
+	var out []string
+	for _, m := range append([]llm.Message{{Text: r.System}}, r.Messages...) {
+		for _, d := range llm.Directives(m.Text) {
+			if !mine[d.Nonce] {
+				out = append(out, d.Nonce)
+			}
+		}
+	}
+	return out
+}
+
+// askedAgain judges that the model was asked for a chat with the text of an earlier one (SC-019).
+func (s *suite) askedAgain(name string) error {
+	t, err := s.askedTurn(name)
+	if err != nil {
+		return err
+	}
+	clauses := []string{"SC-019"}
+	if len(s.calls(t)) > t.before {
+		return s.pass(clauses, t.mark)
+	}
+	observed := "no request: the model was asked for the earlier one only"
+	if end := s.became(t).Result(); end.N > 0 {
+		observed += ", and the chat was answered by " + steps.Seen(end)
+	}
+	return s.breach(clauses, t.mark, "a model request for the chat, although its text is that of an earlier one: "+
+		quoted([]string{fmt.Sprint(t.text)}), observed)
+}

@@ -26,6 +26,7 @@ type subject struct {
 func (s *suite) model() *model.Model {
 	if s.judge.Model == nil {
 		s.judge = judge{Model: model.New(obligation.Ours), reported: map[subject]int{}}
+		s.judge.OwnModel = s.Env.Brain == nil
 	}
 	for _, r := range s.T.After(s.judge.taken) {
 		s.judge.Take(r)

@@ -80,13 +80,9 @@ func (s *suite) killWhileTurnsEnd(ctx context.Context, client string) error {
 		return err
 	}
 	for _, t := range asked {
-		results := s.since(t, vocab.ResultMessage) // some may have come after the one that it was killed for
-		if len(results) == 0 || text(&results[0], vocab.Subtype) == vocab.Failed {
+		if c := s.became(t); !c.Whole() || c.Failed() {
 			delete(s.sessions, t.of.name)
-			continue
 		}
-		t.over, t.cut, t.end = true, false, results[0]
-		s.learn(t.of, t.end)
 	}
 	if len(s.sessions) == 0 {
 		return steps.NotTestedf("no turn since record %d ended without a failure", asked[0].mark-1)

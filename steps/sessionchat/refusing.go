@@ -3,16 +3,14 @@ package sessionchat
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/cucumber/godog"
 
-	"parley/features/verdict"
 	"parley/internal/llm"
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
-	"parley/steps/monitor"
+	"parley/steps/sessionchat/model"
 	"parley/transport/driver"
 	"parley/transport/transcript"
 )
@@ -129,17 +127,6 @@ func (s *suite) sendQuery(ctx context.Context, client string, m driver.Message, 
 	return nil
 }
 
-// refusal matches the refusal of a message: an error, or the end of its connection with 1003, 1007 or 1008 (SC-G02).
-func refusal(r *transcript.Record) bool {
-	if r.Dir != transcript.Received {
-		return false
-	}
-	if r.Kind == transcript.Closed {
-		return r.Status == 1003 || r.Status == 1007 || r.Status == 1008
-	}
-	return r.Event != nil && r.Event.Type == vocab.ErrorMessage
-}
-
 // isRefused judges that a chat without a required field is refused (SC-030, SC-031).
 func (s *suite) isRefused(ctx context.Context, client string) error {
 	q := s.illegal
@@ -149,43 +136,33 @@ func (s *suite) isRefused(ctx context.Context, client string) error {
 	if !s.accepted() {
 		return steps.NotTestedf("no legal chat was answered before, so a refusal proves nothing")
 	}
-	rec, miss := s.fenced(ctx, steps.Wait{Conn: client, After: q.mark, Match: refusal})
+	rec, miss := s.fenced(ctx, steps.Wait{Conn: client, After: q.mark, Match: s.refuses(q)})
 	if miss == nil {
 		if err := s.reconnect(ctx, client, rec); err != nil {
 			return err
 		}
-		return s.pass([]string{"SC-030", "SC-031"}, rec.N)
+	} else {
+		s.T.Remark("", "%s%d: %s", model.InVain, q.mark, miss.Reason)
+		s.dropEnded(client)
 	}
-	observed := miss.Reason
-	if what, at := s.insteadOfRefusal(q); at > 0 {
-		observed, miss.At = what, at
-	}
-	s.dropEnded(client)
-	return s.Judge(verdict.Finding{Clauses: []string{"SC-030", "SC-031"}, Observed: observed, At: miss.At, Miss: miss,
-		Expected: "a message of type " + vocab.ErrorMessage + ", or a close with 1003, 1007 or 1008"})
+	f := s.model().Refusal(q.mark)
+	f.Miss = miss
+	return s.Judge(f)
 }
 
-// insteadOfRefusal describes what came for an illegal message: one of its session, else one that is not recognised as a
-// refusal. The sessions of legal chats are left out, those of fences too.
-func (s *suite) insteadOfRefusal(q *query) (what string, at int) {
-	accepted := s.model().Uncalled(q.client, "", q.mark)
-	for _, r := range s.Between(q.client, q.mark, 0) {
-		switch {
-		case r.Dir != transcript.Received || r.Kind != transcript.Frame:
-		case r.N == accepted.At:
-			return "it was accepted: " + steps.Seen(r), r.N
-		case at == 0 && (r.Event == nil || !slices.Contains(ofTurn, r.Event.Type) && r.Event.Type != vocab.PongMessage):
-			what, at = "what came is not recognised as a refusal: "+strings.TrimSpace(monitor.Describe(r)), r.N
-		}
+// refuses matches the refusal of a message.
+func (s *suite) refuses(q *query) func(*transcript.Record) bool {
+	return func(r *transcript.Record) bool {
+		f := s.model().Refusal(q.mark)
+		return f.OK && f.At == r.N
 	}
-	return what, at
 }
 
 // accepted reports whether a turn has been answered in this scenario: the counterpart of every refusal.
 func (s *suite) accepted() bool {
 	for _, ss := range s.sessions {
 		for _, t := range ss.turns {
-			if t.over && !t.cut {
+			if c := s.became(t); c.Result().N > 0 && !c.Cut() {
 				return true
 			}
 		}
@@ -201,7 +178,7 @@ func (s *suite) reconnect(ctx context.Context, client string, by transcript.Reco
 		c.conn = nil
 		return nil
 	}
-	miss, err := s.tryFence(ctx, c)
+	t, miss, err := s.tryFence(ctx, c)
 	switch {
 	case miss == nil && err == nil:
 		return nil
@@ -212,9 +189,7 @@ func (s *suite) reconnect(ctx context.Context, client string, by transcript.Reco
 		return err
 	}
 	// A chat was answered before the message and none after it: the connection no longer works.
-	return s.lacking([]string{"SC-002", "SC-006", "SC-029", "SC-030", "SC-031", "SC-055"},
-		"a connection that is closed, or one on which chats are still answered",
-		"a chat of a fresh agent_id is not answered: "+miss.Reason, miss)
+	return s.report(t, model.Usable, miss)
 }
 
 // dropEnded drops a connection that is known to have ended.
@@ -231,7 +206,7 @@ func (s *suite) answerNoted(ctx context.Context, client string) error {
 		return steps.NotTestedf("client %s has sent nothing", client)
 	}
 	rec, miss := s.Await(ctx, steps.Wait{Conn: client, After: q.mark, Within: s.Env.Profile.Limits.Quiet.Duration,
-		Match: func(r *transcript.Record) bool { return refusal(r) || r.Kind == transcript.Closed }})
+		Match: func(r *transcript.Record) bool { return s.refuses(q)(r) || r.Kind == transcript.Closed }})
 	what := "no answer within the quiet window"
 	if miss == nil {
 		what = steps.Seen(rec)

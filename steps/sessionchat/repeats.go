@@ -242,21 +242,3 @@ func (s *suite) chatsAgain(ctx context.Context, client, name string) error {
 	t := &turn{of: last.of, nonce: last.nonce, text: last.text, before: len(s.calls(last))}
 	return s.say(ctx, s.client(client), t, nil)
 }
-
-// askedAgain judges that the model was asked for a chat with the text of an earlier one (SC-019).
-func (s *suite) askedAgain(name string) error {
-	t, err := s.askedTurn(name)
-	if err != nil {
-		return err
-	}
-	clauses := []string{"SC-019"}
-	if len(s.calls(t)) > t.before {
-		return s.pass(clauses, t.mark)
-	}
-	observed := "no request: the model was asked for the earlier one only"
-	if t.over {
-		observed += ", and the chat was answered by " + steps.Seen(t.end)
-	}
-	return s.breach(clauses, t.mark, "a model request for the chat, although its text is that of an earlier one: "+
-		quoted([]string{fmt.Sprint(t.text)}), observed)
-}

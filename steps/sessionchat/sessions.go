@@ -3,13 +3,9 @@ package sessionchat
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/cucumber/godog"
 
-	"parley/internal/llm"
-	vocab "parley/protocol/sessionchat"
 	"parley/steps"
 	"parley/steps/sessionchat/model"
 )
@@ -39,13 +35,13 @@ func (s *suite) needModel() error {
 // told ensures that a session's last turn has ended and its id is known.
 func (s *suite) told(ctx context.Context, ss *session) error {
 	t, err := s.lastTurn(ss.name)
-	if err != nil || ss.id != "" {
+	if err != nil || s.model().Known(ss.agentID) != "" {
 		return err
 	}
 	if miss := s.awaitEnd(ctx, t); miss != nil {
 		return steps.NotTestedf("a turn of %s did not end: %s", ss.name, miss.Reason)
 	}
-	if ss.id != "" {
+	if s.model().Known(ss.agentID) != "" {
 		return nil
 	}
 	if err := s.Judge(s.found(model.IDs, ss)...); err != nil {
@@ -82,24 +78,6 @@ func (s *suite) isNew(ctx context.Context, name string) error {
 	return s.pass(clauses, ss.turns[0].mark)
 }
 
-// strangers returns the nonces of directives in a request that belong to none of these turns, but to another session
-// of this or any other scenario.
-func strangers(r llm.Request, own []*turn) []string {
-	mine := map[string]bool{}
-	for _, t := range own {
-		mine[t.nonce] = true
-	}
-	var out []string
-	for _, m := range append([]llm.Message{{Text: r.System}}, r.Messages...) {
-		for _, d := range llm.Directives(m.Text) {
-			if !mine[d.Nonce] {
-				out = append(out, d.Nonce)
-			}
-		}
-	}
-	return out
-}
-
 // isSame reports whether a session has kept its id. If it may have been resumed meanwhile, a separate clause applies, a
 // SHOULD (SC-016a).
 func (s *suite) isSame(ctx context.Context, name string) error {
@@ -133,82 +111,10 @@ func (s *suite) alwaysHad(name string) error {
 	if _, err := s.lastTurn(name); err != nil {
 		return err
 	}
-	ss, clauses := s.session(name), []string{"SC-056"}
-	for _, r := range s.Between(ss.turns[0].client, ss.turns[0].mark, 0) {
-		if !ofSession(ss, ofTurn...)(&r) || text(&r, vocab.SessionID) != "" {
-			continue
-		}
-		if !s.Env.Strict {
-			s.Note("a message without session_id before it was known: %s", steps.Seen(r))
-			return nil
-		}
-		return s.breach(clauses, r.N, "a session_id in every message of the session, from the first one", steps.Seen(r))
+	always := s.model().AlwaysKnown(s.session(name).agentID)
+	if !always.OK && !s.Env.Strict {
+		s.Note("a message without session_id before it was known: %s", always.Observed)
+		return nil
 	}
-	return s.pass(clauses, 0)
-}
-
-// earlier returns the nonces of the session's turns before the last that were fully answered.
-func (ss *session) earlier() []string {
-	var out []string
-	for _, t := range ss.turns[:max(len(ss.turns)-1, 0)] {
-		if t.over && !t.cut && !t.failed && !t.extra && t.nonce != "" {
-			out = append(out, t.nonce)
-		}
-	}
-	return out
-}
-
-// holds reports whether a nonce occurs in the conversation of a request.
-func holds(r llm.Request, nonce string) bool {
-	mentioned := func(m llm.Message) bool { return mentions(m.Text, nonce) }
-	return mentions(r.System, nonce) || slices.ContainsFunc(r.Messages, mentioned)
-}
-
-// mentions reports whether a text mentions a nonce.
-func mentions(said, nonce string) bool {
-	_, times := find(said, nonce)
-	return times > 0
-}
-
-// find returns the position where a text first mentions a nonce, and how often it does, not counting prefixes of
-// longer ones.
-func find(said, nonce string) (first, times int) {
-	first = -1
-	for at := 0; nonce != ""; {
-		i := strings.Index(said[at:], nonce)
-		if i < 0 {
-			break
-		}
-		end := at + i + len(nonce)
-		if end == len(said) || said[end] < '0' || said[end] > '9' {
-			if times++; times == 1 {
-				first = at + i
-			}
-		}
-		at = end
-	}
-	return first, times
-}
-
-// noForeignTurns judges that sessions do not share their context (SC-027).
-func (s *suite) noForeignTurns(name string) error {
-	if err := s.needModel(); err != nil {
-		return err
-	}
-	t, err := s.askedTurn(name)
-	if err != nil {
-		return err
-	}
-	ss := t.of
-	clauses := []string{"SC-004", "SC-009", "SC-017", "SC-027", "SC-057", "SC-060"}
-	for _, mine := range ss.turns {
-		for _, call := range s.calls(mine) {
-			if foreign := strangers(call, ss.turns); len(foreign) > 0 {
-				s.straysIntoModel(ss, foreign)
-				return s.breach(clauses, mine.mark, "no turn of another session in a model request of "+ss.agentID,
-					fmt.Sprintf("the turn %s; the user's texts in it: %s", foreign[0], quoted(userTexts(call))))
-			}
-		}
-	}
-	return s.pass(clauses, t.mark)
+	return s.Judge(always)
 }

@@ -108,18 +108,6 @@ func TestAbsent(t *testing.T) {
 	}
 }
 
-// TestEarlier checks that only fully answered turns must be in the model's context again.
-func TestEarlier(t *testing.T) {
-	ss := &session{turns: []*turn{
-		{nonce: "whole", over: true}, {nonce: "interrupted", over: true, cut: true},
-		{nonce: "failed", over: true, failed: true},
-		{nonce: "second at once", over: true, extra: true}, {nonce: "running"}, {over: true}, {nonce: "last", over: true},
-	}}
-	if diff := cmp.Diff([]string{"whole"}, ss.earlier()); diff != "" {
-		t.Errorf("want(-) got(+):\n%s", diff)
-	}
-}
-
 // TestIdleIsTold checks that a declared idle time reaches the model through the transcript, and that an undeclared one
 // does not.
 func TestIdleIsTold(t *testing.T) {

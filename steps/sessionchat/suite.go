@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/cucumber/godog"
 
@@ -157,10 +157,9 @@ func (s *suite) send(ctx context.Context, c *client, m driver.Message) (int, err
 	if err := s.connected(ctx, c); err != nil {
 		return 0, err
 	}
-	if at := s.endedAt(c); at > 0 {
+	if stays := s.model().Stays(c.name); !stays.OK {
 		c.conn = nil
-		seen := steps.Seen(s.T.After(at - 1)[0])
-		return 0, s.fatal([]string{"SC-004", "SC-025"}, at, "a connection that stays for the next message", seen)
+		return 0, s.Need(stays)
 	}
 	mark, err := c.conn.Send(ctx, m)
 	if at := s.endedAt(c); at > 0 && (err != nil || at < mark) {
@@ -267,16 +266,6 @@ func (s *suite) breach(clauses []string, at int, expected, observed string) erro
 	return s.Judge(verdict.Finding{Clauses: clauses, Expected: expected, Observed: observed, At: at})
 }
 
-// fatal is breach for a scenario that can't continue.
-func (s *suite) fatal(clauses []string, at int, expected, observed string) error {
-	return s.Need(verdict.Finding{Clauses: clauses, Expected: expected, Observed: observed, At: at})
-}
-
-// lacking is fatal for a missing message; observed is what came instead.
-func (s *suite) lacking(clauses []string, expected, observed string, miss *verdict.Miss) error {
-	return s.Need(verdict.Finding{Clauses: clauses, Expected: expected, Observed: observed, At: miss.At, Miss: miss})
-}
-
 // lastTurn returns the last turn of a session.
 func (s *suite) lastTurn(name string) (*turn, error) {
 	if t := s.session(name).turn(); t != nil {
@@ -301,20 +290,9 @@ func (s *suite) askedTurn(name string) (*turn, error) {
 	return nil, steps.NotTestedf("the model was not asked for a chat of %s", name)
 }
 
-// since returns the messages about its session that the client of a turn has received since its chat.
-func (s *suite) since(t *turn, kinds ...string) (list []transcript.Record) {
-	ours := ofSession(t.of, kinds...)
-	for _, r := range s.Between(t.client, t.mark, 0) {
-		if ours(&r) {
-			list = append(list, r)
-		}
-	}
-	return list
-}
-
-// awaitResult waits for a result in the session of a turn, after a record.
-func (s *suite) awaitResult(ctx context.Context, t *turn, after int, within time.Duration) (transcript.Record,
-	*verdict.Miss) {
-	match := ofSession(t.of, vocab.ResultMessage)
-	return s.Await(ctx, steps.Wait{Conn: t.client, After: after, Within: within, Match: match})
+// refused reports whether an error about its session came after a chat.
+func (s *suite) refused(t *turn) bool {
+	return slices.ContainsFunc(s.Between(t.client, t.mark, 0), func(r transcript.Record) bool {
+		return ofSession(t.of, vocab.ErrorMessage)(&r)
+	})
 }

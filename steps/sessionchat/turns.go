@@ -3,11 +3,11 @@ package sessionchat
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/cucumber/godog"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
 	"parley/steps/sessionchat/model"
@@ -38,26 +38,15 @@ func (s *suite) interrupts(ctx context.Context, client, name string) error {
 	if err != nil {
 		return err
 	}
-	if t := ss.turn(); t != nil && !t.over {
-		if t.cutAt == 0 {
-			t.cutAt = mark
-		}
-		t.cut = true
-	}
-	for _, other := range s.sessions {
-		if t := other.turn(); other != ss && t != nil && t.held && !t.over && !t.cut {
-			t.spared = true
-		}
-	}
 	s.mark, ss.asker = mark, client
 	return nil
 }
 
-// isInterrupted judges that an interrupt ends a turn whose model waits, because nothing else can end it (SC-035,
+// isInterrupted waits until an interrupt has ended a turn whose model waits, because nothing else can end it (SC-035,
 // SC-036).
 func (s *suite) isInterrupted(ctx context.Context, name string) error {
 	t := s.session(name).turn()
-	if t == nil || !t.held || !t.cut {
+	if t == nil || !t.held || s.became(t).Stopped() == 0 {
 		return steps.NotTestedf("no turn of %s is held and interrupted", name)
 	}
 	if asker := t.of.asker; asker != t.client { // another connection is in no order with the turn's
@@ -65,37 +54,35 @@ func (s *suite) isInterrupted(ctx context.Context, name string) error {
 			return err
 		}
 	}
-	result := ofSession(t.of, vocab.ResultMessage)
-	rec, miss := s.Await(ctx, steps.Wait{Conn: t.client, After: t.cutAt, Match: result,
-		Fence: func(ctx context.Context) func(*transcript.Record) bool { return s.endOfAnother(ctx, t.client) }})
-	clauses := []string{"SC-035", "SC-036", "SC-055"}
-	if told := s.Between(t.of.asker, t.cutAt, 0); miss != nil && slices.ContainsFunc(told, matching(result)) {
+	c := s.became(t)
+	w := steps.Wait{Conn: t.client, After: c.Stopped(),
+		Match: func(r *transcript.Record) bool { return s.settles(t, model.Stop)(r) || r.N == c.Doubtful() }}
+	var miss *verdict.Miss
+	if end := c.Settled(model.Stop); end == 0 || end > c.Stopped() {
+		first := w
+		first.Fence = func(ctx context.Context) func(*transcript.Record) bool { return s.endOfAnother(ctx, t.client) }
+		_, miss = s.Await(ctx, first)
+	}
+	if end := s.became(t).Settled(model.Stop); miss != nil && end > 0 {
 		s.Note("the end of an interrupted turn is told on the connection of the interrupt, and not of the chat")
-		rec, miss = told[slices.IndexFunc(told, matching(result))], nil
+		miss = nil
 	}
 	if err := s.led(t.of, t.of.asker); miss != nil && err != nil {
 		return err
 	}
 	if miss != nil {
-		expected := "the end of the interrupted turn (" + vocab.ResultMessage + ") of " + t.of.agentID
-		return s.lacking(clauses, expected, miss.Reason+s.toldAsker(t), miss)
+		s.inVain(t, miss, s.toldAsker(t))
+		return s.report(t, model.Stop, miss)
 	}
-	if text(&rec, vocab.Subtype) != vocab.Interrupted && s.doubtful(t, rec) {
-		w := steps.Wait{Conn: t.client, After: rec.N, Match: result}
-		if own, none := s.fenced(ctx, w); none == nil {
-			rec = own
-		}
+	s.undoubted(ctx, t, w)
+	if c.Outcome() == vocab.Success && t.nonce == "" {
+		return steps.NotTestedf("the turn that provoke.running_turn starts may have ended by itself: %s",
+			steps.Seen(c.Result()))
 	}
-	t.over, t.end = true, rec
-	s.learn(t.of, rec)
-	how := text(&rec, vocab.Subtype)
-	if how == vocab.Success && t.nonce == "" {
-		return steps.NotTestedf("the turn that provoke.running_turn starts may have ended by itself: %s", steps.Seen(rec))
-	}
-	if how != vocab.Interrupted {
+	if how := c.Outcome(); how != vocab.Interrupted {
 		s.Note("an interrupted turn ends with %s %q", vocab.ResultMessage, how)
 	}
-	return s.pass(clauses, rec.N)
+	return s.report(t, model.Stop, nil)
 }
 
 // toldAsker returns what the client of an interrupt received for it, if another one had asked for the turn.
@@ -104,7 +91,7 @@ func (s *suite) toldAsker(t *turn) string {
 	if asker == t.client {
 		return ""
 	}
-	for _, r := range s.Between(asker, t.cutAt, 0) {
+	for _, r := range s.Between(asker, s.became(t).Stopped(), 0) {
 		if ofSession(t.of)(&r) {
 			return fmt.Sprintf("; client %s, which interrupted, received: %s", asker, steps.Seen(r))
 		}
@@ -121,14 +108,11 @@ func (s *suite) hasEnded(ctx context.Context, name string) error {
 	}
 	if t.held && s.Env.Brain != nil {
 		// A timely interrupt has ended it already, or does before the model can continue.
-		_, _ = s.awaitResult(ctx, t, t.mark, s.Env.Profile.Limits.Quiet.Duration)
+		_, _ = s.Await(ctx, steps.Wait{Conn: t.client, After: t.mark, Within: s.Env.Profile.Limits.Quiet.Duration,
+			Match: s.settles(t, model.End)})
 		s.Env.Brain.Release(t.nonce)
 	}
-	if miss := s.awaitEnd(ctx, t); miss != nil {
-		expected := "the end of the turn of " + t.of.agentID + ", interrupted or not"
-		return s.lacking([]string{"SC-035", "SC-036"}, expected, s.instead(t, miss), miss)
-	}
-	return nil
+	return s.settled(ctx, t, model.End)
 }
 
 // stillRuns judges, with a fence, that nothing sent since has ended a turn whose model waits (SC-036).
@@ -140,17 +124,11 @@ func (s *suite) stillRuns(ctx context.Context, name string) error {
 	if err := s.fence(ctx, s.client(t.client)); err != nil {
 		return err
 	}
-	clauses := []string{"SC-004", "SC-036", "SC-037", "SC-054"}
-	results := s.since(t, vocab.ResultMessage)
-	if len(results) == 0 {
-		return s.pass(clauses, 0)
-	}
-	r := results[0]
-	if s.doubtful(t, r) { // the release of the turn shows whose it is
-		s.Note("a %s that may be an earlier turn's: %s", vocab.ResultMessage, steps.Seen(r))
+	if s.became(t).Doubtful() > 0 { // the release of the turn shows whose it is
+		s.Note("a %s that may be an earlier turn's, in record %d", vocab.ResultMessage, s.became(t).Doubtful())
 		return nil
 	}
-	return s.fatal(clauses, r.N, "the turn of "+t.of.agentID+" still running", steps.Seen(r))
+	return s.report(t, model.Running, nil)
 }
 
 // releases lets the model continue with the last turn of a session, or with the one before.
@@ -180,9 +158,8 @@ func (s *suite) runAtOnce(ctx context.Context, one, other string) error {
 		if s.awaitAsked(ctx, t, s.Env.Event()); len(s.calls(t)) > 0 {
 			continue
 		}
-		for _, r := range s.since(t, vocab.ResultMessage) {
-			expected := "the turn of " + t.of.agentID + " running"
-			return s.fatal([]string{"SC-004", "SC-024", "SC-027"}, r.N, expected, steps.Seen(r))
+		if s.became(t).Settled(model.End) > 0 {
+			return s.report(t, model.Asking, nil)
 		}
 		return steps.NotTestedf("the target does not run the turns of two sessions at the same time: "+
 			"the model was not asked for %s while the other turn ran", name)
@@ -232,23 +209,21 @@ func (s *suite) noneRuns(ctx context.Context, name string) error {
 		return steps.NotTestedf("%s was not asked twice", name)
 	}
 	first, second := ss.turns[len(ss.turns)-2], ss.turn()
-	if miss := s.awaitEnd(ctx, first); miss != nil {
-		return s.lacking([]string{"SC-021", "SC-041", "SC-057"}, "an end of the turns of "+ss.agentID, miss.Reason, miss)
+	if err := s.settled(ctx, first, model.End); err != nil {
+		return err
 	}
-	within := s.Env.Event()
-	if len(s.since(second, vocab.ErrorMessage)) > 0 {
+	within, ended, end := s.Env.Event(), s.became(first).Settled(model.End), ofSession(ss, vocab.ResultMessage,
+		vocab.ErrorMessage)
+	if s.refused(second) {
 		within = time.Millisecond
 	}
-	end := ofSession(ss, vocab.ResultMessage, vocab.ErrorMessage)
-	rec, miss := s.Await(ctx, steps.Wait{Conn: second.client, After: first.end.N, Within: within, Match: end})
-	how := "refused, or dropped"
+	rec, miss := s.Await(ctx, steps.Wait{Conn: second.client, After: ended, Within: within, Match: end})
+	how, answered := "refused, or dropped", s.became(second).Settled(model.Answer)
 	switch {
-	case miss != nil || rec.Event.Type != vocab.ResultMessage:
-		second.cut = true
-	case slices.ContainsFunc(s.Between(second.client, second.mark, first.end.N+1), matching(s.answers(second))):
-		how, second.over, second.end = "let it replace the first", true, rec
-	default:
-		how, second.over, second.end = "queued", true, rec
+	case answered > 0 && answered <= ended:
+		how = "let it replace the first"
+	case miss == nil && rec.Event.Type == vocab.ResultMessage:
+		how = "queued"
 	}
 	s.Note("a second chat to a busy agent_id: %s (SC-G05)", how)
 	return nil

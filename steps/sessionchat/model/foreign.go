@@ -35,7 +35,7 @@ func (m *Model) answered(l *line, t *talk, msg message) {
 
 // waiting returns a connection's open chats that have had no message and no interrupt; begun reports whether another
 // chat has had one.
-func (m *Model) waiting(l *line, conn string) (chats []chat, begun bool) {
+func (m *Model) waiting(l *line, conn string) (chats []*Chat, begun bool) {
 	for _, agent := range l.agents {
 		switch t := m.talks[key{conn, agent}]; {
 		case t == nil || len(t.chats) == 0:

@@ -67,7 +67,16 @@ func (m *Model) noted(r transcript.Record) {
 	rest, ok := strings.CutPrefix(r.Label, InVain)
 	record, why, _ := strings.Cut(rest, ": ")
 	n, err := strconv.Atoi(record)
-	if b := m.beats[n]; ok && err == nil && b != nil && !b.Done {
+	if !ok || err != nil {
+		return
+	}
+	if c := m.chats[n]; c != nil {
+		c.wait(why)
+	}
+	if a := m.tries[n]; a != nil {
+		a.vain = why
+	}
+	if b := m.beats[n]; b != nil && !b.Done {
 		b.Done = true
 		m.line(b.Cause.r.Conn).FailAt(n, b.Clauses, b.What, "%s", why)
 	}

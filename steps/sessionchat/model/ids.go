@@ -26,6 +26,7 @@ type ids struct {
 	agents  map[string]map[string]bool // session_id → the agent_ids with it in messages of sessions
 	sentAs  map[key]bool               // agent_ids that a connection has sent
 	told    map[string]bool            // session_ids that the server has sent
+	unknown map[string]message         // agent_id → the first message of a turn without a session_id
 	clients holders
 }
 
@@ -47,7 +48,7 @@ type known struct {
 func newIDs() ids {
 	return ids{memory: memory{known: map[string]*activity{}, rests: map[string][]int{}}, known: map[life]*known{},
 		owner: map[key]string{}, last: map[string]known{}, agents: map[string]map[string]bool{},
-		sentAs: map[key]bool{}, told: map[string]bool{}, clients: newHolders()}
+		sentAs: map[key]bool{}, unknown: map[string]message{}, told: map[string]bool{}, clients: newHolders()}
 }
 
 // forget drops the sessions of foreign clients: a restarted server may generate the same ids again.
@@ -91,6 +92,9 @@ func (s *ids) received(m *Model, l *line, t *talk, msg message) {
 		}
 	}
 	if m.ours() {
+		if _, unknown := s.unknown[msg.agent]; t != nil && ofTurn[msg.kind] && msg.id == "" && !unknown {
+			s.unknown[msg.agent] = msg
+		}
 		s.ofAnother(m, msg)
 		if _, named := msg.data[vocab.AgentID].(string); !named || !m.ofSession(msg) {
 			return
@@ -229,6 +233,15 @@ func (s *ids) owned(m *Model, t *talk, msg message) {
 			return
 		}
 	}
+}
+
+// AlwaysKnown returns what is found of the strict reading of SC-056: every message of a session of our own has its
+// session_id, the first ones too.
+func (m *Model) AlwaysKnown(agent string) verdict.Finding {
+	if msg, unknown := m.ids.unknown[agent]; unknown {
+		return failed(msg, "a session_id in every message of the session, from the first one", "SC-056")
+	}
+	return kept("SC-056")
 }
 
 // ofAnother finds errors and other messages outside of turns that name an agent_id of the client with the session_id of

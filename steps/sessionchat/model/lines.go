@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/sessionchat"
 )
 
@@ -15,15 +16,18 @@ type line struct {
 	opened  bool            // its beginning was observed
 	began   int             // record of it, or of the end of the connection before
 	closed  bool            // so was its end
+	by      message         // what ended it
 	unknown bool            // it carried something other than the three messages
 	agents  []string        // with a chat, in order
 	done    map[string]bool // agent_ids that were answered
 
-	asked  bool // anything was sent
-	latest int  // record of the latest message that was sent
-	silent bool // no chat was answered yet, and nothing that may start a session otherwise was sent
-	again  bool // another connection has ended before it began
-	pings  int  // heartbeats without an answer while it was silent
+	asked   bool     // anything was sent
+	latest  int      // record of the latest message that was sent
+	silent  bool     // no chat was answered yet, and nothing that may start a session otherwise was sent
+	again   bool     // another connection has ended before it began
+	chats   []*Chat  // of our own clients
+	attempt *attempt // of our own clients, the latest
+	pings   int      // heartbeats without an answer while it was silent
 
 	beats      bool            // nothing but heartbeats was sent
 	open       []*beat         // heartbeats without a pong
@@ -48,6 +52,14 @@ func (m *Model) line(conn string) *line {
 		m.lines[conn] = l
 	}
 	return l
+}
+
+// Stays returns what is found of a connection of our own that the server should not have ended.
+func (m *Model) Stays(conn string) verdict.Finding {
+	if by := m.line(conn).by; by.r.N > 0 {
+		return failed(by, "a connection that stays for the next message", "SC-004", "SC-025")
+	}
+	return kept("SC-004", "SC-025")
 }
 
 // beforeChat judges the time before the first chat of a connection: no message may belong to a session. One that names
@@ -158,7 +170,7 @@ func (l *line) refusedByClose(msg message) {
 // quiet reports whether a connection has no open turn, and no client has chatted under the agent_id of a message.
 func (m *Model) quiet(msg message) bool {
 	for _, t := range m.talks {
-		runs := slices.ContainsFunc(t.chats, func(c chat) bool { return c.owed != nil })
+		runs := slices.ContainsFunc(t.chats, func(c *Chat) bool { return c.owed != nil })
 		if t.agent == msg.agent && (runs || t.turns > 0) || t.conn == msg.r.Conn && runs {
 			return false
 		}
@@ -169,6 +181,9 @@ func (m *Model) quiet(msg message) bool {
 // interrupt takes an interrupt.
 func (m *Model) interrupt(l *line, msg message) {
 	l.interrupts[msg.agent], l.asks = msg, true
+	if m.ours() {
+		m.stopped(msg)
+	}
 	t := m.talks[m.key(msg)]
 	if t == nil {
 		return
@@ -179,7 +194,7 @@ func (m *Model) interrupt(l *line, msg message) {
 	if len(t.chats) == 0 {
 		return
 	}
-	c := &t.chats[0]
+	c := t.chats[0]
 	t.lenient = t.lenient || c.cut || !c.held
 	if !c.cut && c.owed != nil && t.conn == msg.r.Conn { // the end of the turn is due for another reason
 		c.owed.Optional = true

@@ -27,6 +27,9 @@ type key struct{ conn, of string }
 
 // Model folds the records of a transcript. It implements obligation.Model.
 type Model struct {
+	// OwnModel says that the target's model is not the harness's, so that its answers are not known.
+	OwnModel bool
+
 	observer obligation.Observer
 	findings []found // beside those of the books
 	pending  []pending
@@ -41,9 +44,10 @@ type Model struct {
 	strangers map[string]int             // agent_ids that the server mentioned before any client, with the record
 	latest    map[string]int             // agent_id → the latest record in which the server mentioned it
 	nonces    map[string]string          // of directives in chats → agent_id
-	said      map[key]*answers           // messages with the model's words since the latest chat
+	chats     map[int]*Chat              // of our own clients, by record
 	beats     map[int]*beat              // heartbeats by record
 	calls     map[string]*calls          // by connection
+	tries     map[int]*attempt           // by record
 	illegal   map[string]bool            // nonces of messages that are not chats
 	ids       ids
 }
@@ -75,8 +79,9 @@ type pending struct {
 func New(o obligation.Observer) *Model {
 	return &Model{observer: o, lines: map[string]*line{}, talks: map[key]*talk{}, used: map[string]bool{},
 		shared: map[string]map[string]bool{}, strangers: map[string]int{}, latest: map[string]int{},
-		nonces: map[string]string{}, said: map[key]*answers{}, beats: map[int]*beat{}, illegal: map[string]bool{},
-		calls: map[string]*calls{}, ids: newIDs()}
+		nonces: map[string]string{}, chats: map[int]*Chat{}, tries: map[int]*attempt{}, beats: map[int]*beat{},
+		illegal: map[string]bool{},
+		calls:   map[string]*calls{}, ids: newIDs()}
 }
 
 // ours reports whether all clients are the harness's own.
@@ -89,6 +94,9 @@ func (m *Model) Take(r transcript.Record) {
 	}
 	m.ids.memory.take(r)
 	msg := read(r)
+	if m.ours() {
+		m.attempts(msg)
+	}
 	switch {
 	case r.Dir == transcript.Noted:
 		m.noted(r)
@@ -118,8 +126,8 @@ func (m *Model) End() {
 	for _, t := range m.talks {
 		t.settle(m, false)
 	}
-	for at := range m.said {
-		m.forwardedOnce(at)
+	for _, l := range m.lines {
+		m.leave(l)
 	}
 	m.pending = nil
 }
@@ -201,19 +209,15 @@ func (m *Model) closed(msg message) {
 	}
 	m.forget(msg.r.Conn)
 	closed := m.newLine(l.opened)
-	closed.closed, closed.silent, closed.began, m.ended = true, false, msg.r.N, true
+	closed.closed, closed.by, closed.silent, closed.began, m.ended = true, msg, false, msg.r.N, true
 	m.lines[msg.r.Conn] = closed
 }
 
 // forget drops the state of a connection: of foreign clients, its turns may go on over any other.
 func (m *Model) forget(conn string) {
 	if l := m.lines[conn]; l != nil {
+		m.leave(l)
 		l.Close()
-	}
-	for at := range m.said {
-		if at.conn == conn {
-			m.forwardedOnce(at)
-		}
 	}
 	for at := range m.talks {
 		if at.conn == conn {
@@ -284,7 +288,7 @@ func (m *Model) received(msg message) {
 	m.refused(l, msg)
 	m.interrupted(l, t, msg)
 	if m.ours() {
-		m.note(msg)
+		m.hear(l, msg)
 	} else {
 		m.answered(l, t, msg)
 		m.pieces(t, msg)

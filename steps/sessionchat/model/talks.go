@@ -16,7 +16,8 @@ type talk struct {
 	agent string
 	conn  string // the one that asks
 
-	chats   []chat    // without a result, oldest first
+	chats   []*Chat   // without a result, oldest first
+	all     []*Chat   // of our own clients
 	begun   bool      // the oldest of them has received a message of its turn
 	answers []message // messages of its turn
 	last    ending    // the latest one
@@ -37,21 +38,10 @@ type talk struct {
 	doubted []message // words after a result that may be a second one of the turn before; see doubt
 }
 
-// chat is a chat without a result.
-type chat struct {
-	message
-
-	held, cut bool
-	fails     bool   // the model fails
-	answer    string // the model's whole answer; "" if it is unknown
-	owed      *owed
-	end       *owed // because of an interrupt; nil: none was sent
-}
-
 // ending is the result of a turn.
 type ending struct {
 	record    message
-	of        chat
+	of        *Chat
 	wordless  bool // no words of the turn came before it
 	undivided bool // no other turn ran
 	pieces    string
@@ -92,7 +82,7 @@ func (m *Model) mine(msg message) *talk {
 // chat takes a chat. The server owes its turn, up to the result.
 func (m *Model) chat(l *line, msg message) {
 	m.use(msg)
-	m.forwardedOnce(key{msg.r.Conn, msg.agent})
+	m.forwardedOnce(l, msg.agent)
 	agent, content := msg.agent, msg.text(vocab.Content)
 	if !msg.legal() {
 		l.unknown = true
@@ -106,7 +96,7 @@ func (m *Model) chat(l *line, msg message) {
 	t.settle(m, false)
 	t.muddled = t.muddled || t.conn != msg.r.Conn
 	t.overlaps = t.overlaps || len(t.chats) > 0
-	c := chat{message: msg, answer: llm.Foretold(content)}
+	c := &Chat{message: msg, answer: llm.Foretold(content)}
 	for _, d := range llm.Directives(content) {
 		c.held, c.fails = c.held || d.Kind == llm.KindHold, c.fails || d.Kind == llm.KindFail
 	}
@@ -115,7 +105,9 @@ func (m *Model) chat(l *line, msg message) {
 			Cause: msg, Clauses: msg.accepting(), Optional: t.overlaps, Unfenced: true,
 			Match: func(p message) bool { return p.is(vocab.ResultMessage) && p.agent == agent }})
 	}
-	t.chats = append(t.chats, c)
+	if t.chats = append(t.chats, c); m.ours() && agent != "" && content != "" {
+		m.asked(l, t, c)
+	}
 	t.spoken, t.pieces, t.whole = false, "", ""
 	for _, other := range m.talks {
 		if other != t && (other.conn == msg.r.Conn || m.ours()) {
@@ -245,7 +237,7 @@ func (t *talk) settle(m *Model, another bool) {
 		if !t.lenient {
 			m.add(t.last.record, second(t.before, t.last.record))
 		}
-		t.chats = []chat{t.last.of}
+		t.chats = []*Chat{t.last.of}
 		t.last = ending{record: message{}}
 		t.last.record.r.N = t.before
 		for _, msg := range doubted {

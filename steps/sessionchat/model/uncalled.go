@@ -2,10 +2,12 @@ package model
 
 import (
 	"slices"
+	"strings"
 
 	"parley/features/verdict"
 	"parley/internal/llm"
 	vocab "parley/protocol/sessionchat"
+	"parley/transport/transcript"
 )
 
 // ofAnySession reports whether a message is one that only a session has: the model's words, and a message of a turn or
@@ -122,4 +124,52 @@ func (m *Model) Uncalled(conn, agent string, after int) verdict.Finding {
 func (c *calls) chattedWith(msg message) bool {
 	at, chatted := c.chatted[c.byID[msg.id]]
 	return msg.agent == "" && msg.id != "" && chatted && at < msg.r.N
+}
+
+// attempt is a message of our own clients that is neither a chat nor another documented message.
+type attempt struct {
+	message
+
+	by   message // what refuses it: an error, or the end of its connection with 1003, 1007 or 1008 (SC-G02)
+	odd  message // what else came that belongs to no session
+	vain string  // why a wait for the refusal was in vain; "": none was
+}
+
+// attempts takes a record that may be, or refuse, such a message.
+func (m *Model) attempts(msg message) {
+	l, r := m.lines[msg.r.Conn], msg.r
+	switch {
+	case l == nil:
+	case r.Dir == transcript.Sent && r.Kind == transcript.Frame:
+		if !msg.legal() && msg.kind != vocab.PingType && msg.kind != vocab.InterruptType {
+			l.attempt = &attempt{message: msg}
+			m.tries[r.N] = l.attempt
+		}
+	case r.Dir != transcript.Received || l.attempt == nil || l.attempt.by.r.N > 0:
+	case msg.kind == vocab.ErrorMessage,
+		r.Kind == transcript.Closed && (r.Status == 1003 || r.Status == 1007 || r.Status == 1008):
+		l.attempt.by = msg
+	case r.Kind == transcript.Frame && !ofTurn[msg.kind] && msg.kind != vocab.PongMessage && l.attempt.odd.r.N == 0:
+		l.attempt.odd = msg
+	}
+}
+
+// Refusal returns what is found about the message in a record, which must be refused. It is missing if it was waited
+// for in vain (InVain).
+func (m *Model) Refusal(record int) verdict.Finding {
+	a := m.tries[record]
+	if a == nil {
+		return verdict.Finding{}
+	}
+	f := verdict.Finding{Clauses: []string{"SC-030", "SC-031"}, OK: a.by.r.N > 0, At: a.by.r.N}
+	if f.OK {
+		return f
+	}
+	f.Expected, f.Observed = "a message of type "+vocab.ErrorMessage+", or a close with 1003, 1007 or 1008", a.vain
+	if accepted := m.Uncalled(a.r.Conn, "", record); !accepted.OK {
+		f.Observed, f.At = "it was accepted: "+accepted.Observed, accepted.At
+	} else if a.odd.r.N > 0 {
+		f.Observed, f.At = "what came is not recognised as a refusal: "+strings.TrimSpace(a.odd.told()), a.odd.r.N
+	}
+	return f
 }

@@ -58,52 +58,49 @@ func mentions(said, nonce string, goesOn bool) bool {
 	return false
 }
 
-// answers holds the messages of a session on a connection from one chat to the next. A new connection may receive
-// messages again that an old one has received.
-type answers struct {
-	whole    []message // assistant messages
-	streamed bool      // words also came in stream messages
-}
-
-// note notes a message with the model's words.
-func (m *Model) note(msg message) {
-	at := key{msg.r.Conn, msg.agent}
-	if m.said[at] == nil {
-		m.said[at] = &answers{}
-	}
-	switch a := m.said[at]; {
-	case msg.r.Cut > 0:
-	case msg.kind == vocab.StreamMessage:
-		a.streamed = a.streamed || msg.data[vocab.Text] != nil && msg.data[vocab.Text] != ""
-	case msg.kind == vocab.AssistantMessage:
-		a.whole = append(a.whole, msg)
-	}
-}
-
-// forwardedOnce judges that each message with the model's words, up to the next chat, was forwarded once (SC-020),
-// since a person would read the words of a copy twice. The model says the words of a chat, which contain its nonce,
-// once. A second message of the turn with the same body is therefore a copy; a different message with the same text has
-// its own id or differs otherwise.
+// forwardedOnce judges that each message with the model's words, up to the next chat of its session on a connection of
+// ours, was forwarded once (SC-020), since a person would read the words of a copy twice. The model says the words of a
+// chat, which contain its nonce, once. A second message of the turn with the same body is therefore a copy; a different
+// message with the same text has its own id or differs otherwise.
 //
 // Two kinds of message are not copies: those of a turn that sends the text so far, which a client replaces, and those
 // with their own timestamps in a turn that streams nothing, where the second may be the whole of a single piece.
-func (m *Model) forwardedOnce(at key) {
-	a := m.said[at]
-	delete(m.said, at)
-	if a == nil || a.grows() {
+func (m *Model) forwardedOnce(l *line, agent string) {
+	var c *Chat
+	for _, later := range l.chats {
+		if later.agent == agent {
+			c = later
+		}
+	}
+	if c == nil || c.copies {
+		return
+	}
+	c.copies = true
+	var whole []message
+	streamed := false // words also came in stream messages
+	for _, msg := range c.heard {
+		switch {
+		case msg.r.Cut > 0:
+		case msg.kind == vocab.StreamMessage:
+			streamed = streamed || msg.text(vocab.Text) != ""
+		case msg.kind == vocab.AssistantMessage:
+			whole = append(whole, msg)
+		}
+	}
+	if grows(whole) {
 		return
 	}
 	first := map[string]message{} // by body
-	for _, msg := range a.whole {
+	for _, msg := range whole {
 		body := fmt.Sprintf("%s\n%v", wjson.Compact(msg.data[vocab.Body]), msg.data[vocab.Text])
 		was, again := first[body]
 		switch {
 		case !again:
-			if slices.ContainsFunc(m.noncesIn(msg), func(n string) bool { return m.nonces[n] == at.of }) {
+			if slices.ContainsFunc(m.noncesIn(msg), func(n string) bool { return m.nonces[n] == agent }) {
 				first[body] = msg
 				m.keep(msg, "SC-020")
 			}
-		case a.streamed || wjson.Equal(was.data[vocab.Timestamp], msg.data[vocab.Timestamp]):
+		case streamed || wjson.Equal(was.data[vocab.Timestamp], msg.data[vocab.Timestamp]):
 			m.fail(msg, fmt.Sprintf("the message of record %d forwarded once", was.r.N), "SC-020")
 			f := &m.findings[len(m.findings)-1]
 			f.Observed = "a copy of it: " + f.Observed
@@ -113,10 +110,10 @@ func (m *Model) forwardedOnce(at key) {
 }
 
 // grows reports whether some message continues the text of an earlier one.
-func (a *answers) grows() bool {
-	for i, msg := range a.whole {
+func grows(whole []message) bool {
+	for i, msg := range whole {
 		text := msg.longest()
-		if text != "" && slices.ContainsFunc(a.whole[i+1:], func(later message) bool {
+		if text != "" && slices.ContainsFunc(whole[i+1:], func(later message) bool {
 			more := later.longest()
 			return len(more) > len(text) && strings.HasPrefix(more, text)
 		}) {
