@@ -5,6 +5,7 @@ import (
 
 	"parley/internal/llm"
 	vocab "parley/protocol/sessionchat"
+	"parley/steps/obligation"
 	"parley/transport/transcript"
 )
 
@@ -66,6 +67,9 @@ func (m *Model) asked(l *line, t *talk, c *Chat) {
 			c.beside, other.all[n-1].beside = true, true
 		}
 	}
+	if !c.extra {
+		m.count(c, obligation.Coverage{Owed: 1})
+	}
 	t.all, m.chats[c.r.N], l.chats = append(t.all, c), c, append(l.chats, c)
 }
 
@@ -99,6 +103,7 @@ func (m *Model) hear(l *line, msg message) {
 		c.heard = append(c.heard, msg)
 		if c.answered.r.N == 0 && c.result.r.N == 0 && c.answers(msg, m.OwnModel) {
 			c.answered = msg
+			m.count(c, obligation.Coverage{Settled: 1})
 		}
 		if c.result.r.N == 0 || c.result.kind == vocab.ErrorMessage {
 			running = append(running, c)

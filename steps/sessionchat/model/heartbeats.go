@@ -8,6 +8,7 @@ import (
 
 	"parley/features/verdict"
 	vocab "parley/protocol/sessionchat"
+	"parley/steps/obligation"
 	"parley/transport/transcript"
 )
 
@@ -34,9 +35,10 @@ func (m *Model) ping(l *line, msg message) {
 		return
 	}
 	b := &beat{}
-	b.owed = l.Owe(&owed{What: "a " + vocab.PongMessage + " for the ping", Cause: msg, Clauses: []string{"SC-037a"},
-		Shown: []string{"SC-037"}, InTurn: true, Match: func(p message) bool { return p.is(vocab.PongMessage) },
-		Met: func(p message) { b.pong = p }, Late: func(message) []string { return nil }})
+	b.owed = l.Owe(&owed{What: "a " + vocab.PongMessage + " for the ping", Cause: msg, About: vocab.PongMessage,
+		Clauses: []string{"SC-037a"}, Shown: []string{"SC-037"}, InTurn: true,
+		Match: func(p message) bool { return p.is(vocab.PongMessage) },
+		Met:   func(p message) { b.pong = p }, Late: func(message) []string { return nil }})
 	l.open, m.beats[msg.r.N] = append(l.open, b), b
 }
 
@@ -71,7 +73,9 @@ func (m *Model) noted(r transcript.Record) {
 		return
 	}
 	if c := m.chats[n]; c != nil {
-		c.wait(why)
+		if c.wait(why); c.answered.r.N == 0 {
+			m.count(c, obligation.Coverage{Missing: 1})
+		}
 	}
 	if a := m.tries[n]; a != nil {
 		a.vain = why

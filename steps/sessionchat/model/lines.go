@@ -41,6 +41,7 @@ type line struct {
 func (m *Model) newLine(opened bool) *line {
 	l := &line{opened: opened, silent: opened, again: m.ended, beats: opened, done: map[string]bool{},
 		strayed: map[string]bool{}, interrupts: map[string]message{}}
+	l.Name, l.Tally, l.Duties = named, m.tally, m.duties
 	m.books = append(m.books, &l.book)
 	return l
 }
@@ -129,8 +130,8 @@ func (m *Model) attempt(l *line, msg message) {
 	if clause == "" || !l.opened || !m.quiet(msg) {
 		return
 	}
-	o := &owed{What: "an error, or a close with 1003, 1007 or 1008", Cause: msg, Optional: !m.served,
-		Match: func(p message) bool { return p.is(vocab.ErrorMessage) }}
+	o := &owed{What: "an error, or a close with 1003, 1007 or 1008", Cause: msg, About: "error, or close",
+		Optional: !m.served, Match: func(p message) bool { return p.is(vocab.ErrorMessage) }}
 	if m.served {
 		o.Clauses = []string{clause}
 	}
@@ -199,7 +200,8 @@ func (m *Model) interrupt(l *line, msg message) {
 	if !c.cut && c.owed != nil && t.conn == msg.r.Conn { // the end of the turn is due for another reason
 		c.owed.Optional = true
 		c.end = l.Owe(&owed{What: fmt.Sprintf("the end of the interrupted turn of agent_id %q", msg.agent), Cause: msg,
-			Clauses: []string{"SC-035", "SC-036"}, Unfenced: true, Match: func(message) bool { return false }})
+			About: interruptedTurn, Clauses: []string{"SC-035", "SC-036"}, Unfenced: true,
+			Match: func(message) bool { return false }})
 	}
 	c.cut = true
 }

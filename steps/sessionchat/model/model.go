@@ -18,8 +18,8 @@ import (
 )
 
 type (
-	owed = obligation.Owed[message, struct{}]
-	book = obligation.Book[message, struct{}]
+	owed = obligation.Owed[message, string] // about what a chart calls it
+	book = obligation.Book[message, string]
 )
 
 // key is a conversation, a session_id or an agent_id on a connection.
@@ -50,6 +50,9 @@ type Model struct {
 	tries     map[int]*attempt           // by record
 	illegal   map[string]bool            // nonces of messages that are not chats
 	ids       ids
+
+	tally  obligation.Tally
+	duties obligation.Duties // nil: not collected
 }
 
 // Subject says what a finding is about.
@@ -80,8 +83,8 @@ func New(o obligation.Observer) *Model {
 	return &Model{observer: o, lines: map[string]*line{}, talks: map[key]*talk{}, used: map[string]bool{},
 		shared: map[string]map[string]bool{}, strangers: map[string]int{}, latest: map[string]int{},
 		nonces: map[string]string{}, chats: map[int]*Chat{}, tries: map[int]*attempt{}, beats: map[int]*beat{},
-		illegal: map[string]bool{},
-		calls:   map[string]*calls{}, ids: newIDs()}
+		illegal: map[string]bool{}, tally: obligation.Tally{},
+		calls: map[string]*calls{}, ids: newIDs()}
 }
 
 // ours reports whether all clients are the harness's own.

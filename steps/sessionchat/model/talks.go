@@ -9,6 +9,7 @@ import (
 	"parley/features/verdict"
 	"parley/internal/llm"
 	vocab "parley/protocol/sessionchat"
+	"parley/steps/obligation"
 )
 
 // talk is the conversation under an agent_id: that of a connection, or of all connections if all clients are ours.
@@ -102,7 +103,7 @@ func (m *Model) chat(l *line, msg message) {
 	}
 	if msg.legal() {
 		c.owed = l.Owe(&owed{What: fmt.Sprintf("the turn of agent_id %q, up to its %s", agent, vocab.ResultMessage),
-			Cause: msg, Clauses: msg.accepting(), Optional: t.overlaps, Unfenced: true,
+			Cause: msg, About: vocab.ResultMessage, Clauses: msg.accepting(), Optional: t.overlaps, Unfenced: true,
 			Match: func(p message) bool { return p.is(vocab.ResultMessage) && p.agent == agent }})
 	}
 	if t.chats = append(t.chats, c); m.ours() && agent != "" && content != "" {
@@ -160,6 +161,8 @@ func (m *Model) ends(l *line, t *talk, msg message) {
 	}
 	if of.end != nil {
 		of.end.Done = true
+		on, owes := named(of.end)
+		m.tally.Add(on, owes, obligation.Coverage{Settled: 1})
 	}
 	if !t.overlaps {
 		l.Fence(of.r.N, msg.r.N, msg.r.At)
