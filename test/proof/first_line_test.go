@@ -52,8 +52,8 @@ func TestFirstLine(t *testing.T) {
 	}
 }
 
-// firstLines writes a feature of one scenario for each step after Then in a role's features that judges, and returns how
-// many.
+// firstLines writes a feature of one scenario for each step after Then in a role's features that judges, and returns
+// how many.
 func firstLines(t *testing.T, protocol, role string) (feature string, n int) {
 	t.Helper()
 	p := protocols.Get(protocol)
