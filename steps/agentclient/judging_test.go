@@ -10,6 +10,7 @@ import (
 
 	vocab "parley/protocol/agentselect"
 	"parley/steps/agentclient/looks"
+	"parley/steps/agentclient/model"
 	selectwire "parley/steps/agentselect/binding"
 	"parley/transport/driver/browser/snapshot"
 	"parley/transport/transcript"
@@ -48,8 +49,8 @@ func TestMisplaced(t *testing.T) {
 		return &snapshot.Page{Between: between, Select: snapshot.Select{Control: snapshot.Control{Found: true, Visible: true,
 			Rect: sel}},
 			Controls: map[string]snapshot.Control{
-				newSession: {Found: true, Visible: true, Rect: button},
-				chat:       {Found: true, Visible: true, Rect: at(200, 100, 800, 500)},
+				model.NewSession: {Found: true, Visible: true, Rect: button},
+				chat:             {Found: true, Visible: true, Rect: at(200, 100, 800, 500)},
 			}}
 	}
 	hidden := page(at(700, 60, 120, 30), at(830, 60, 100, 30), 0)
@@ -179,10 +180,10 @@ func TestRequests(t *testing.T) {
 		{"other", "POST /message", `{"do":"use"}`, "", ""},
 		{"default", "POST /message", `no JSON`, "", ""},
 		{"default", "POST /message", `[]`, "", ""},
-		{"default", "GET /events", "", askStream, "map[]"},
-		{"default", "POST /session/create", `{"initialAgentId":"a"}`, askCreate, "map[initialAgentId:a]"},
-		{"other", "POST /api/new", `{}`, askCreate, "map[]"},
-		{"default", "DELETE /session/x", "", askDelete, "map[]"},
+		{"default", "GET /events", "", model.StreamType, "map[]"},
+		{"default", "POST /session/create", `{"initialAgentId":"a"}`, model.CreateType, "map[initialAgentId:a]"},
+		{"other", "POST /api/new", `{}`, model.CreateType, "map[]"},
+		{"default", "DELETE /session/x", "", model.DeleteType, "map[]"},
 		{"default", "GET /favicon.ico", "", "", ""},
 		{"default", "GET /message", "", "", ""},
 		{"default", "POST /message", `{"type":"make_agent"}`, "make_agent", "map[type:make_agent]"},

@@ -16,6 +16,7 @@ import (
 	"parley/steps"
 	"parley/steps/agentclient/binding"
 	"parley/steps/agentclient/looks"
+	"parley/steps/agentclient/model"
 	"parley/transport/driver/browser/snapshot"
 )
 
@@ -150,11 +151,11 @@ func (s *suite) hasID(_ context.Context, id string) error {
 
 // misplaced describes what is wrong with the selector's place; "" if nothing is.
 func misplaced(l *snapshot.Page) string {
-	sel, button := l.Select.Rect, l.Controls[newSession].Rect
+	sel, button := l.Select.Rect, l.Controls[model.NewSession].Rect
 	switch {
 	case !l.Select.Visible:
 		return "the selector is not visible"
-	case !l.Controls[newSession].Visible:
+	case !l.Controls[model.NewSession].Visible:
 		return "the button for a new session is not visible"
 	case sel.Top >= button.Top+button.Height || button.Top >= sel.Top+sel.Height || l.Between < 0:
 		return fmt.Sprintf("they stand in different rows: the selector from %.0f to %.0f px, the button from %.0f to %.0f px",
@@ -198,7 +199,7 @@ func (s *suite) optionsAre(ctx context.Context, afterOne, which string) error {
 	}
 	first := func(l *snapshot.Page) int {
 		if afterOne != "" {
-			return placeholders(l) + 1
+			return looks.Placeholders(l) + 1
 		}
 		return 0
 	}
@@ -229,7 +230,7 @@ func (s *suite) onlyOption(ctx context.Context, text, how string) error {
 		alone, off = []string{"AC-106", "AC-108"}, []string{"AC-108"}
 	}
 	err := s.sees(ctx, sight{fmt.Sprintf("%q as the only option", text), alone, func(l *snapshot.Page) string {
-		i := optionWith(l, text)
+		i := looks.OptionWith(l, text)
 		return unless(i >= 0 && !offersBeside(l, i), "the options are %s", looks.Options(l))
 	}})
 	switch {
@@ -240,7 +241,7 @@ func (s *suite) onlyOption(ctx context.Context, text, how string) error {
 			closed(text)})
 	}
 	disabled := func(l *snapshot.Page) bool {
-		i := optionWith(l, text)
+		i := looks.OptionWith(l, text)
 		return i >= 0 && l.Select.Options[i].Disabled
 	}
 	if l, _ := s.latest(); !disabled(l) {
@@ -250,11 +251,6 @@ func (s *suite) onlyOption(ctx context.Context, text, how string) error {
 	l, n := s.latest()
 	return s.Judge(verdict.Finding{Clauses: off, OK: disabled(l), Expected: fmt.Sprintf("the option %q disabled", text),
 		Observed: "the options are " + looks.Options(l), At: n})
-}
-
-// optionWith returns the index of the first option whose text contains text; -1: none.
-func optionWith(l *snapshot.Page, text string) int {
-	return slices.IndexFunc(l.Select.Options, func(o snapshot.Option) bool { return looks.Contains(o.Text, text) })
 }
 
 // offersBeside reports whether an option other than the i-th can be chosen or is an agent. A page may have a
@@ -269,7 +265,7 @@ func offersBeside(l *snapshot.Page, i int) bool {
 // closed describes why the option with a text cannot be chosen; "" if it can.
 func closed(text string) func(*snapshot.Page) string {
 	return func(l *snapshot.Page) string {
-		i := optionWith(l, text)
+		i := looks.OptionWith(l, text)
 		switch {
 		case i < 0 || l.Select.Options[i].Disabled:
 			return "the options are " + looks.Options(l)
@@ -295,17 +291,9 @@ func (s *suite) firstOption(ctx context.Context, text string) error {
 	text = s.armed(text)
 	return s.sees(ctx, sight{fmt.Sprintf("%q as the first option", text), []string{"AC-103", "AC-122"},
 		func(l *snapshot.Page) string {
-			i := optionWith(l, text)
-			return unless(i >= 0 && i <= placeholders(l), "the options are %s", looks.Options(l))
+			i := looks.OptionWith(l, text)
+			return unless(i >= 0 && i <= looks.Placeholders(l), "the options are %s", looks.Options(l))
 		}})
-}
-
-// placeholders counts the options before the first one that can be chosen or speaks of an unknown agent.
-func placeholders(l *snapshot.Page) int {
-	first := slices.IndexFunc(l.Select.Options, func(o snapshot.Option) bool {
-		return !o.Disabled || looks.Contains(o.Text, texts.StalePrefix)
-	})
-	return max(first, 0)
 }
 
 // noneUnknown judges that a page without a current agent reports none as unknown (AC-G02).

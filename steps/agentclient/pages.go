@@ -39,7 +39,7 @@ func (s *suite) registerOnPage(sc *godog.ScenarioContext) {
 
 	steps.Step(sc, `^the user connects$`, s.connects)
 	steps.Step(sc, `^the user disconnects$`, func(ctx context.Context) error {
-		return s.does(ctx, "the user disconnects", click(disconnect))
+		return s.does(ctx, "the user disconnects", click(model.Disconnect))
 	})
 	steps.Step(sc, `^the page requests the event stream$`, s.requestsEvents)
 	steps.Step(sc, `^the server sends connected$`, s.greets)
@@ -93,7 +93,7 @@ func (s *suite) connects(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.does(ctx, "the user connects", click(connect), "AC-025")
+	return s.does(ctx, "the user connects", click(model.Connect), "AC-025")
 }
 
 func (s *suite) requestsEvents(ctx context.Context) error {

@@ -111,18 +111,18 @@ func (v *server) settled(kind string, data fields, ok bool) sse.Answer {
 	switch {
 	case !ok:
 		return sse.Answer{Status: http.StatusNotFound, Body: []byte(`{"success":false,"error":"not found"}`)}
-	case kind == askStream:
+	case kind == model.StreamType:
 		return sse.Answer{Stream: true}
-	case kind == askCreate && v.refuse:
+	case kind == model.CreateType && v.refuse:
 		return sse.Answer{Status: http.StatusServiceUnavailable, Body: []byte(`{"success":false,"error":"no session now"}`)}
-	case kind == askCreate:
+	case kind == model.CreateType:
 		id := fmt.Sprintf("sess-%s-%s%d", v.nonce, strings.ToLower(v.party[:1]), len(v.sessions)+1)
 		v.sessions = append(v.sessions, id)
 		v.Fields.Answer.SessionID.Put(done, id)
-	case kind == askLoad:
+	case kind == model.LoadType:
 		id, _ := data[vocab.SessionID].(string)
 		v.Fields.Answer.SessionID.Put(done, id)
-	case kind == askList:
+	case kind == model.ListType:
 		list := []any{}
 		for _, id := range v.sessions {
 			list = append(list, map[string]any{"id": id, vocab.SessionID: id, "name": id, "title": id})
@@ -244,8 +244,8 @@ func (s *suite) reconnects(ctx context.Context) error {
 	}
 	limits := s.Env.Profile.Limits
 	if p.returned = s.comesBack(ctx); !p.returned {
-		if l, _ := s.latest(); usable(l, connect) {
-			if err := s.act(ctx, "the user connects", click(connect)); err != nil {
+		if l, _ := s.latest(); usable(l, model.Connect) {
+			if err := s.act(ctx, "the user connects", click(model.Connect)); err != nil {
 				s.Note("the user could not connect again: %v", err)
 			}
 		}

@@ -15,7 +15,7 @@ import (
 
 func (s *suite) asksForNewSession(ctx context.Context) error {
 	s.reloads(ctx)
-	return s.does(ctx, "the user asks for a new session", click(newSession),
+	return s.does(ctx, "the user asks for a new session", click(model.NewSession),
 		"AC-043", "AC-054", "AC-096", "AC-107", "AC-056", "AC-117")
 }
 
@@ -27,7 +27,7 @@ func (s *suite) reloads(ctx context.Context) {
 		return
 	}
 	s.settle(ctx)
-	_, made := s.requests(askLoad, 0)
+	_, made := s.requests(model.LoadType, 0)
 	for _, load := range made {
 		_, _ = s.Await(ctx, steps.Wait{Conn: p.name, After: load.N, Kind: "the answer to a load", Proof: true,
 			Match: func(r *transcript.Record) bool { return r.Kind == transcript.Answered && r.Reply == load.N }})
@@ -114,7 +114,7 @@ func (s *suite) loads(ctx context.Context) error {
 
 func (s *suite) requestsFirst(ctx context.Context) error {
 	p := s.now
-	r, miss := s.asked(ctx, askLoad)
+	r, miss := s.asked(ctx, model.LoadType)
 	if miss != nil {
 		return steps.NotTestedf("the page did not ask to load the session: %s", miss.Reason)
 	}
@@ -173,7 +173,7 @@ func (s *suite) beginsToAnswer(ctx context.Context, how string) error {
 // aborts makes the user abort. A page may allow this only after some sign of a turn, so the server now sends the signs
 // that it has not sent yet.
 func (s *suite) aborts(ctx context.Context) error {
-	can := func(l *snapshot.Page) bool { return usable(l, abort) }
+	can := func(l *snapshot.Page) bool { return usable(l, model.Abort) }
 	s.settle(ctx)
 	for _, more := range s.now.unsent {
 		l, at := s.latest()
@@ -191,7 +191,7 @@ func (s *suite) aborts(ctx context.Context) error {
 		s.settle(ctx)
 	}
 	s.now.unsent = nil
-	return s.does(ctx, "the user aborts", click(abort), "AC-079", "AC-124")
+	return s.does(ctx, "the user aborts", click(model.Abort), "AC-079", "AC-124")
 }
 
 // endsTurn makes the server end a turn. It may or may not report that the turn was aborted.

@@ -8,6 +8,7 @@ import (
 	"github.com/cucumber/godog"
 
 	"parley/steps"
+	"parley/steps/agentclient/model"
 	"parley/transport/transcript"
 )
 
@@ -156,7 +157,7 @@ func (s *suite) severed(string, steps.Way) error {
 
 // waitsForSession waits for a request for a session whose answer the server holds.
 func (s *suite) waitsForSession(ctx context.Context) error {
-	if _, miss := s.asked(ctx, askCreate); miss != nil {
+	if _, miss := s.asked(ctx, model.CreateType); miss != nil {
 		return steps.NotTestedf("the page did not ask for a session: %s", miss.Reason)
 	}
 	return nil

@@ -206,15 +206,15 @@ func (s *suite) reading() *driver.Page {
 		Dismiss:  h.Dismiss,
 		Levels:   map[string]string{},
 		Controls: map[string]string{
-			serverURL:  h.ServerURL,
-			connect:    h.Connect,
-			disconnect: h.Disconnect,
-			newSession: h.NewSession,
-			message:    h.Message,
-			send:       h.Send,
-			abort:      h.Abort,
-			session:    h.Session,
-			chat:       h.Chat,
+			serverURL:        h.ServerURL,
+			model.Connect:    h.Connect,
+			model.Disconnect: h.Disconnect,
+			model.NewSession: h.NewSession,
+			message:          h.Message,
+			send:             h.Send,
+			model.Abort:      h.Abort,
+			session:          h.Session,
+			chat:             h.Chat,
 		},
 	}
 	if h.Session == "" && h.Sessions != "" {
@@ -228,18 +228,13 @@ func (s *suite) reading() *driver.Page {
 	return how
 }
 
-// Names of a page's controls in acts and snapshots.
+// Names of a page's controls in acts and snapshots, beside those of the model.
 const (
-	serverURL  = "server-url"
-	connect    = "connect"
-	disconnect = "disconnect"
-	newSession = "new-session"
-	message    = "message"
-	send       = "send"
-	abort      = "abort"
-	chat       = "chat"
-	session    = "session"
-	selector   = "select"
+	serverURL = "server-url"
+	message   = "message"
+	send      = "send"
+	chat      = "chat"
+	session   = "session"
 )
 
 // Doctor implements doctor.Examinable.

@@ -13,6 +13,7 @@ import (
 	"parley/steps"
 	"parley/steps/agentclient/binding"
 	"parley/steps/agentclient/looks"
+	"parley/steps/agentclient/model"
 	"parley/transport/driver/browser/snapshot"
 	"parley/transport/transcript"
 )
@@ -47,7 +48,8 @@ func (s *suite) chooses(ctx context.Context, name string) error {
 	p.rest, p.restAt = s.latest()
 	p.marks = nil
 	p.chosen, p.refused, p.wished = a, agent{}, nil
-	err := s.does(ctx, fmt.Sprintf("the user chooses %q", a.name), fields{"do": "choose", "on": selector, "value": option},
+	err := s.does(ctx, fmt.Sprintf("the user chooses %q", a.name),
+		fields{"do": "choose", "on": model.Selector, "value": option},
 		"AC-008", "AC-012", "AC-033", "AC-053", "AC-039", "AC-040", "AC-054", "AC-094")
 	if err == nil && p.session == "" {
 		s.settle(ctx)

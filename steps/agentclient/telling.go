@@ -15,6 +15,7 @@ import (
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/steps/agentclient/looks"
+	"parley/steps/agentclient/model"
 	"parley/transport/driver/browser/snapshot"
 	"parley/transport/transcript"
 )
@@ -40,29 +41,6 @@ func (s *suite) registerTelling(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^the server sends undocumented events$`, s.sendsUndocumented)
 }
 
-// promptClauses lists the clauses about each prompt.
-var promptClauses = []struct {
-	text    string
-	clauses []string
-}{
-	{texts.EmptyIDPrompt, []string{"AC-066", "AC-014"}},
-	{texts.FormatIDPrompt, []string{"AC-068", "AC-014"}},
-	{texts.BusyPrompt, []string{"AC-073", "AC-014", "AC-009", "AC-049"}},
-	{texts.NoSessionPrompt, []string{"AC-075", "AC-014"}},
-	{texts.NoAgentsPrompt, []string{"AC-102", "AC-121"}},
-	{texts.StalePrompt, []string{"AC-104", "AC-122"}},
-	{strings.Split(texts.Preselected, "%s")[0], []string{"AC-044", "AC-097"}},
-}
-
-func clausesOf(text string) []string {
-	for _, p := range promptClauses {
-		if strings.HasPrefix(text, p.text) || strings.HasPrefix(p.text, text) {
-			return p.clauses
-		}
-	}
-	return []string{"AC-070", "AC-014", "AC-083", "AC-084", "AC-115"}
-}
-
 // prompts waits for a text that was not visible before, on the page outside of its log or in a dialog.
 func (s *suite) prompts(ctx context.Context, text string) error {
 	p, before := s.now, s.now.idle
@@ -77,7 +55,7 @@ func (s *suite) prompts(ctx context.Context, text string) error {
 		l := s.snapshotOf(r)
 		return l != nil && looks.More(before, l, text)
 	})
-	c := verdict.Finding{Clauses: clausesOf(text), OK: miss == nil, At: at, Miss: miss,
+	c := verdict.Finding{Clauses: model.PromptClauses(text), OK: miss == nil, At: at, Miss: miss,
 		Expected: fmt.Sprintf("%q to be shown: on the page (the log aside) or in a dialog", text)}
 	switch {
 	case miss == nil:
@@ -121,7 +99,7 @@ func (s *suite) promptsAgain(ctx context.Context, text string) error {
 		return s.prompts(ctx, text)
 	}
 	return s.sees(ctx, sight{fmt.Sprintf("%q to be shown: on the page (the log aside) or in a dialog", text),
-		clausesOf(text), func(l *snapshot.Page) string {
+		model.PromptClauses(text), func(l *snapshot.Page) string {
 			return unless(looks.Contains(l.Text, s.armed(text)) || s.dialogHas(s.armed(text)), "the page shows: %s",
 				clip(l.Text))
 		}})

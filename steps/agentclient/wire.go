@@ -12,6 +12,7 @@ import (
 
 	"parley/internal/jsonform"
 	vocab "parley/protocol/agentselect"
+	"parley/steps/agentclient/model"
 	selectwire "parley/steps/agentselect/binding"
 	"parley/target"
 	"parley/transport/driver/browser/snapshot"
@@ -104,13 +105,8 @@ func encode(v any) []byte {
 	return b
 }
 
-// The kinds of a page's requests, as Event.Type of their records. The vocabulary names the messages.
+// Kinds of records beside those of the model, as their Event.Type. The vocabulary names the messages.
 const (
-	askStream = "stream"
-	askCreate = "session_create"
-	askLoad   = "session_load"
-	askList   = "session_list"
-	askDelete = "session_delete"
 	askHealth = "health"
 	given     = "session" // of an answer that gives a session
 	answered  = "answer"  // of another answer
@@ -214,7 +210,8 @@ func (w wire) asked(method, at string, body []byte) (kind string, data fields, o
 		return "", nil, false
 	}
 	for kind, e := range map[string]selectwire.Endpoint{
-		askStream: w.SSE.Stream, askCreate: w.SSE.Create, askLoad: w.SSE.Load, askList: w.SSE.List, askHealth: w.SSE.Health,
+		model.StreamType: w.SSE.Stream, model.CreateType: w.SSE.Create, model.LoadType: w.SSE.Load,
+		model.ListType: w.SSE.List, askHealth: w.SSE.Health,
 	} {
 		if method == e.Method && ends(u.Path, e.Path) && (e.Path != w.SSE.Message.Path || e.Method != w.SSE.Message.Method) {
 			return kind, w.requested(body), true
@@ -222,7 +219,7 @@ func (w wire) asked(method, at string, body []byte) (kind string, data fields, o
 	}
 	prefix, _, _ := strings.Cut(w.SSE.Delete.Path, "{id}")
 	if method == w.SSE.Delete.Method && method != http.MethodPost && strings.Contains(u.Path, prefix) {
-		return askDelete, fields{}, true
+		return model.DeleteType, fields{}, true
 	}
 	if method != w.SSE.Message.Method || !ends(u.Path, w.SSE.Message.Path) {
 		return "", nil, false

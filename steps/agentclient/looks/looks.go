@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	texts "parley/protocol/agentclient"
 	"parley/transport/driver/browser/snapshot"
 )
 
@@ -112,4 +113,17 @@ func NotSelected(name string) func(*snapshot.Page) string {
 		}
 		return "the options are " + Options(l)
 	}
+}
+
+// OptionWith returns the index of the first option whose text contains text; -1: none.
+func OptionWith(l *snapshot.Page, text string) int {
+	return slices.IndexFunc(l.Select.Options, func(o snapshot.Option) bool { return Contains(o.Text, text) })
+}
+
+// Placeholders counts the options before the first one that can be chosen or speaks of an unknown agent.
+func Placeholders(l *snapshot.Page) int {
+	first := slices.IndexFunc(l.Select.Options, func(o snapshot.Option) bool {
+		return !o.Disabled || Contains(o.Text, texts.StalePrefix)
+	})
+	return max(first, 0)
 }

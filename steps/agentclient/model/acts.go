@@ -232,7 +232,7 @@ func (p *page) receives(r *transcript.Record) {
 		if o != nil && p.session != "" {
 			p.member(r, vocab.SessionID, p.session, "an abort for session %s", "AC-079", "AC-124")
 		}
-	case loadType, deleteType:
+	case LoadType, DeleteType:
 		p.doubt = true
 	}
 }

@@ -17,9 +17,9 @@ const (
 
 // Types of a page's requests and of their answers, as the decoder of agent-client names them.
 const (
-	loadType   = "session_load"
-	listType   = "session_list"
-	deleteType = "session_delete"
+	LoadType   = "session_load"
+	ListType   = "session_list"
+	DeleteType = "session_delete"
 )
 
 type set map[string]bool
@@ -308,9 +308,9 @@ func (p *page) answered(r *transcript.Record) {
 		}
 		p.due = text(r, vocab.SessionID)
 		p.gives(p.due)
-	case loadType:
+	case LoadType:
 		p.current.any, p.due, p.bound = true, a.session, true
-	case deleteType:
+	case DeleteType:
 		p.current.any = true
 	default:
 		return

@@ -143,7 +143,7 @@ func (s *sim) handles(kind string, data map[string]any, at int, then func(bool, 
 		if s.agents[session] != "a" || s.IntN(2) == 0 {
 			s.lists()
 		}
-	case loadType:
+	case LoadType:
 		s.bound = session
 		s.answers(at, true, session, then)
 		s.lists()
@@ -212,7 +212,7 @@ func (s *sim) acts() {
 	case 1:
 		if s.sessions > 1 && s.up {
 			to := fmt.Sprintf("s%d", 1+s.IntN(s.sessions))
-			s.sends(loadType, map[string]any{"sessionId": to}, func(ok bool, id string) {
+			s.sends(LoadType, map[string]any{"sessionId": to}, func(ok bool, id string) {
 				if ok {
 					s.session, s.selected = id, s.current
 				}

@@ -22,9 +22,9 @@ func (p *page) asks(r *transcript.Record) {
 		p.nobody(a)
 		p.creates(a)
 		p.moves(a)
-	case loadType, deleteType:
+	case LoadType, DeleteType:
 		p.moves(a)
-	case listType:
+	case ListType:
 	default:
 		p.otherwise(a)
 		return
@@ -45,7 +45,7 @@ func (p *page) moves(a *asking) {
 		p.switching.moved = true
 	}
 	p.tangled = p.tangled || p.pending != ""
-	if p.switching != nil || a.kind == deleteType || a.session != "" && a.session == p.latest {
+	if p.switching != nil || a.kind == DeleteType || a.session != "" && a.session == p.latest {
 		p.adrift = true
 	}
 	p.bound, p.named, p.pending, p.due = p.bound || a.session != "", "", a.kind, ""

@@ -12,10 +12,13 @@ import (
 	wjson "parley/transport/wire/json"
 )
 
+// closing says who ends a stream.
+var closing = map[string]transcript.Dir{"closed": transcript.Sent, "leaves": transcript.Received}
+
 // script reads a transcript from lines such as
 //
 //	open                       the page asks for its event stream: the next one
-//	closed                     it ends
+//	closed                     it ends; leaves: the page ends it
 //	< agent_list {…}           an event
 //	< junk about agents        one that cannot be decoded
 //	> switch_agent {…}         a request
@@ -49,7 +52,7 @@ func script(t testing.TB, lines string) []transcript.Record {
 		r := transcript.Record{N: len(out) + 1, Conn: page + api, Dir: transcript.Sent}
 		body := strings.TrimSpace(words[2])
 		switch words[0] {
-		case "open", "closed", "<":
+		case "open", "closed", "leaves", "<":
 			if words[0] == "open" {
 				streams[page]++
 			}
@@ -60,8 +63,8 @@ func script(t testing.TB, lines string) []transcript.Record {
 			seen(t, &r, page, words[0], strings.TrimSpace(line[len(words[0]):]))
 		case "open":
 			r.Dir, r.Kind, r.Label = transcript.Received, transcript.Open, "/events"+words[1]
-		case "closed":
-			r.Kind = transcript.Closed
+		case "closed", "leaves":
+			r.Kind, r.Dir = transcript.Closed, closing[words[0]]
 		case "<":
 			r.Kind, r.Bytes = transcript.Stream, []byte(words[1]+" "+body)
 			if words[1] != "junk" {

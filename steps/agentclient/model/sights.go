@@ -2,7 +2,6 @@ package model
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	texts "parley/protocol/agentclient"
@@ -102,7 +101,8 @@ func (p *page) shows(r *transcript.Record) {
 	case ours && ends:
 		p.changes()
 		p.show(r, fmt.Sprintf("the option %q, in a selector that is disabled", texts.Disconnected), true,
-			func(l *snapshot.Page) bool { return l.Select.Disabled && hasOption(l, texts.Disconnected) }, "AC-105", "AC-108")
+			func(l *snapshot.Page) bool { return l.Select.Disabled && looks.OptionWith(l, texts.Disconnected) >= 0 },
+			"AC-105", "AC-108")
 	}
 }
 
@@ -159,7 +159,13 @@ func (p *page) offers(r *transcript.Record, list []any, clauses ...string) {
 	}
 	if len(all) > 0 {
 		p.show(r, fmt.Sprintf("an option for each of the %d agents", len(all)), true,
-			func(l *snapshot.Page) bool { return looks.Unlike(l, all, placeholders(l)) == "" }, clauses...)
+			func(l *snapshot.Page) bool {
+				first := looks.Placeholders(l)
+				if looks.OptionWith(l, texts.StalePrefix) == first {
+					first++
+				}
+				return looks.Unlike(l, all, first) == ""
+			}, clauses...)
 	}
 }
 
@@ -175,24 +181,13 @@ func (p *page) showsList(r *transcript.Record) {
 	switch _, known := p.agents[current]; {
 	case len(list) == 0:
 		p.show(r, fmt.Sprintf("the option %q", texts.NoAgents), true,
-			func(l *snapshot.Page) bool { return hasOption(l, texts.NoAgents) }, "AC-032", "AC-100")
+			func(l *snapshot.Page) bool { return looks.OptionWith(l, texts.NoAgents) >= 0 }, "AC-032", "AC-100")
 		p.prompts(r, empty, "")
 	case current != "" && !known:
 		p.prompts(r, stale, "")
 	case current != "" && p.switching == nil && p.wished == "":
 		p.selects(r, current, p.agents[current], "AC-024", "AC-031")
 	}
-}
-
-// placeholders counts the options before the first one that has an agent, or may have one.
-func placeholders(l *snapshot.Page) int {
-	return max(0, slices.IndexFunc(l.Select.Options, func(o snapshot.Option) bool {
-		return !o.Disabled && !looks.Contains(o.Text, texts.StalePrefix)
-	}))
-}
-
-func hasOption(l *snapshot.Page, text string) bool {
-	return slices.ContainsFunc(l.Select.Options, func(o snapshot.Option) bool { return looks.Contains(o.Text, text) })
 }
 
 // selects enters that an agent is the one that is selected.
