@@ -96,6 +96,9 @@ func (Protocol) Monitors() []monitor.Monitor { return model.All() }
 // Model implements steps.Modelled.
 func (Protocol) Model(_ string, o obligation.Observer) obligation.Model { return model.New(o) }
 
+// Chart implements steps.Charted.
+func (Protocol) Chart(string) (obligation.Chart, error) { return model.Chart() }
+
 // Passive implements steps.Passive.
 func (Protocol) Passive() []monitor.Monitor { return model.Foreign() }
 

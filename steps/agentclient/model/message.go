@@ -43,7 +43,7 @@ func (m message) asks(kind string) bool {
 
 // duty tells the obligations of a page apart.
 type duty struct {
-	kind  string // of the request; "" for what a person sees
+	kind  string // of the request, or of what a person sees
 	agent string // that was chosen
 	state bool   // it is seen for as long as nothing changes it
 }

@@ -27,6 +27,8 @@ type Model struct {
 	observer obligation.Observer
 	out      []found
 	shown    map[[2]string]bool // subjects and clauses that were shown to hold
+	tally    obligation.Tally
+	duties   obligation.Duties // nil: not collected
 	pages    map[string]*page
 }
 
@@ -38,7 +40,7 @@ type found struct {
 
 // New returns the model of a transcript that has no record yet.
 func New(o obligation.Observer) *Model {
-	return &Model{observer: o, shown: map[[2]string]bool{}, pages: map[string]*page{}}
+	return &Model{observer: o, shown: map[[2]string]bool{}, pages: map[string]*page{}, tally: obligation.Tally{}}
 }
 
 // api is what follows a page's name in the names of its connections in a run: its requests are those of "A api", and
@@ -123,6 +125,9 @@ func (m *Model) Owing() (out []obligation.Entry) {
 	slices.SortStableFunc(out, func(a, b obligation.Entry) int { return a.Record - b.Record })
 	return out
 }
+
+// Reached implements obligation.Reaching.
+func (m *Model) Reached() []obligation.Reached { return m.tally.List() }
 
 // kept records that clauses hold, each once per transcript.
 func (m *Model) kept(subject string, r *transcript.Record, clauses ...string) {

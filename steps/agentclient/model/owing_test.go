@@ -20,53 +20,62 @@ var (
 	busyText = `a prompt for agent_busy: "` + texts.BusyPrompt + `"`
 	fresh    = connects + stream + ready
 	bound    = fresh + wants + "> session_create {}\n" + `= 200 {"sessionId":"s1"}` + "\n"
+	shown    = `look *"GENERAL Agent" "DEBUGGER Agent" "CODE_REVIEWER Agent"` + "\n"
 	chat1    = `主代理已切换: GENERAL Agent → x`
 )
 
+// owingRows are what TestOwing checks.
+var owingRows = []struct {
+	reason, in string
+	want       []string
+}{
+	{"nothing", "", nil},
+	{"a stream", connects, []string{"1 a request for the event stream"}},
+	{"it has come", connects + stream, nil},
+	{"the user could not click", connects + "! 1", nil},
+	{"a list", fresh, []string{"5 an option for each agent, 3 in all",
+		`5 "GENERAL Agent" selected, in a selector that is enabled`}},
+	{"it is shown", fresh + shown, nil},
+	{"it is shown in part", fresh + `look *"GENERAL Agent"` + "\n",
+		[]string{"5 an option for each agent, 3 in all"}},
+	{"an empty list", connects + stream + head + `< agent_list {"agents":[],"currentAgentId":null}`,
+		[]string{`5 the option "` + texts.NoAgents + `"`, `5 a prompt: "` + texts.NoAgentsPrompt + `"`}},
+	{"a current agent that is not listed", connects + stream + head + `< agent_list {"agents":` + agents("a") +
+		`,"currentAgentId":"old"}`, []string{"5 an option for each agent, 1 in all",
+		`5 a prompt: "` + texts.StalePrompt + `"`}},
+	{"an agent that is not found", bound + shown + asks("debugger", "s1") + refused("agent_not_found",
+		`,"message":"m","availableAgents":`+agents("general")), []string{`11 a prompt for agent_not_found: "m"`,
+		"11 a selector that is enabled", "11 an option for each agent, 1 in all"}},
+	{"a preselection", fresh + shown + chooses,
+		[]string{`7 a prompt: "` + fmt.Sprintf(texts.Preselected, "DEBUGGER Agent") + `"`}},
+	{"a session", fresh + shown + wants, []string{"7 a request for a new session"}},
+	{"a switch", bound + shown + chooses, []string{`10 a switch_agent for "debugger"`}},
+	{"the choice of the current agent", bound + shown + "choose GENERAL Agent", nil},
+	{"another choice while a switch is under way", bound + shown + chooses + asks("debugger", "s1") + shown +
+		"choose GENERAL Agent", []string{"11 a selector that is disabled"}},
+	{"a switch is under way", bound + shown + chooses + asks("debugger", "s1"),
+		[]string{"11 a selector that is disabled"}},
+	{"a refusal", bound + shown + asks("debugger", "s1") + refused("agent_busy", ""),
+		[]string{"11 " + busyText, "11 a selector that is enabled"}},
+	{"its prompt was shown", bound + shown + asks("debugger", "s1") + refused("agent_busy", "") + shown +
+		"look *\"GENERAL Agent\" | " + texts.BusyPrompt, nil},
+	{"a dialog", bound + shown + asks("debugger", "s1") + refused("agent_busy", "") + shown + "dialog " +
+		texts.BusyPrompt, nil},
+	{"a prompt is owed again", bound + shown + asks("debugger", "s1") + refused("agent_busy", "") +
+		"look *\"GENERAL Agent\" | " + texts.BusyPrompt + "\n" + refused("agent_busy", "") +
+		"look *\"GENERAL Agent\" | " + texts.BusyPrompt, []string{"13 " + busyText}},
+	{"a success", bound + shown + asks("debugger", "s1") + switched("general", "debugger"),
+		[]string{`11 "DEBUGGER Agent" selected, in a selector that is enabled`,
+			`11 the message "` + chat1 + `" in the chat`}},
+	{"an abort", bound + shown + "act abort", []string{"10 an abort for session s1"}},
+	{"an abort without a session", fresh + shown + "act abort", nil},
+	{"the end of the stream", fresh + shown + "closed",
+		[]string{`7 the option "(未连接)", in a selector that is disabled`}},
+}
+
 // TestOwing checks what a page owes at the end of a transcript: by which record, and what.
 func TestOwing(t *testing.T) {
-	shown := `look *"GENERAL Agent" "DEBUGGER Agent" "CODE_REVIEWER Agent"` + "\n"
-	for _, r := range []struct {
-		reason, in string
-		want       []string
-	}{
-		{"nothing", "", nil},
-		{"a stream", connects, []string{"1 a request for the event stream"}},
-		{"it has come", connects + stream, nil},
-		{"the user could not click", connects + "! 1", nil},
-		{"a list", fresh, []string{"5 an option for each of the 3 agents",
-			`5 "GENERAL Agent" selected, in a selector that is enabled`}},
-		{"it is shown", fresh + shown, nil},
-		{"it is shown in part", fresh + `look *"GENERAL Agent"` + "\n",
-			[]string{"5 an option for each of the 3 agents"}},
-		{"an empty list", connects + stream + head + `< agent_list {"agents":[],"currentAgentId":null}`,
-			[]string{`5 the option "` + texts.NoAgents + `"`, `5 a prompt: "` + texts.NoAgentsPrompt + `"`}},
-		{"a preselection", fresh + shown + chooses,
-			[]string{`7 a prompt: "` + fmt.Sprintf(texts.Preselected, "DEBUGGER Agent") + `"`}},
-		{"a session", fresh + shown + wants, []string{"7 a request for a new session"}},
-		{"a switch", bound + shown + chooses, []string{`10 a switch_agent for "debugger"`}},
-		{"the choice of the current agent", bound + shown + "choose GENERAL Agent", nil},
-		{"another choice while a switch is under way", bound + shown + chooses + asks("debugger", "s1") + shown +
-			"choose GENERAL Agent", []string{"11 a selector that is disabled"}},
-		{"a switch is under way", bound + shown + chooses + asks("debugger", "s1"),
-			[]string{"11 a selector that is disabled"}},
-		{"a refusal", bound + shown + asks("debugger", "s1") + refused("agent_busy", ""),
-			[]string{"11 " + busyText, "11 a selector that is enabled"}},
-		{"its prompt was shown", bound + shown + asks("debugger", "s1") + refused("agent_busy", "") + shown +
-			"look *\"GENERAL Agent\" | " + texts.BusyPrompt, nil},
-		{"a dialog", bound + shown + asks("debugger", "s1") + refused("agent_busy", "") + shown + "dialog " +
-			texts.BusyPrompt, nil},
-		{"a prompt is owed again", bound + shown + asks("debugger", "s1") + refused("agent_busy", "") +
-			"look *\"GENERAL Agent\" | " + texts.BusyPrompt + "\n" + refused("agent_busy", "") +
-			"look *\"GENERAL Agent\" | " + texts.BusyPrompt, []string{"13 " + busyText}},
-		{"a success", bound + shown + asks("debugger", "s1") + switched("general", "debugger"),
-			[]string{`11 "DEBUGGER Agent" selected, in a selector that is enabled`,
-				`11 the message "` + chat1 + `" in the chat`}},
-		{"an abort", bound + shown + "act abort", []string{"10 an abort for session s1"}},
-		{"an abort without a session", fresh + shown + "act abort", nil},
-		{"the end of the stream", fresh + shown + "closed",
-			[]string{`7 the option "(未连接)", in a selector that is disabled`}},
-	} {
+	for _, r := range owingRows {
 		t.Run(r.reason, func(t *testing.T) {
 			m := New(obligation.Ours)
 			for _, rec := range script(t, r.in) {

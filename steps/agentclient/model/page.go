@@ -103,9 +103,12 @@ func (b *belief) may(id string) {
 func (b *belief) only(id string) bool { return !b.any && len(b.ids) == 1 && b.ids[id] }
 
 func newPage(m *Model, name string) *page {
-	p := &page{m: m, name: name, requests: &book{Rate: rate}, sights: &book{Patient: true}, ids: set{}, names: set{},
-		told: set{}, before: set{}, offered: set{}, replaced: set{}, asked: set{}, spelt: set{}, said: set{},
+	p := &page{m: m, name: name, requests: &book{Rate: rate}, sights: &book{Patient: true}, names: set{},
+		ids: set{}, told: set{}, before: set{}, offered: set{}, replaced: set{}, asked: set{}, spelt: set{}, said: set{},
 		given: map[string]int{}, open: map[int]*asking{}, user: user{agents: map[string]string{}}}
+	for _, b := range []*book{p.requests, p.sights} {
+		b.Name, b.Tally, b.Duties = named, m.tally, m.duties
+	}
 	p.astray = m.observer == obligation.Partial
 	return p
 }

@@ -139,41 +139,46 @@ func TestClausesAreDeclared(t *testing.T) {
 	}
 }
 
-// TestDuties checks how a run settles what the user's acts oblige a page to: which clauses the page is found to keep
+// vain begins the remark of a scenario that has waited in vain.
+const vain = "- waited in vain since record "
+
+// actRows are what TestActs checks.
+var actRows = []struct{ reason, in, want string }{
+	{"the event stream is asked for", connects + stream, "2+AC-025"},
+	{"it is not", connects + vain + "1 for stream: within 2s", "1-AC-025"},
+	{"the user disconnects", fresh + "act disconnect\nclosed", ""},
+	{"the page closes the stream", fresh + "act disconnect\nleaves", "7+AC-105"},
+	{"a switch to what was chosen", bound + chooses + asks("debugger", "s1"),
+		"10+AC-033 10+AC-050 10+AC-051 10+AC-052 10+AC-053 10+AC-079"},
+	{"a switch to another agent", bound + chooses + asks("code_reviewer", "s1"),
+		"10+AC-033 10+AC-050 10+AC-051 10+AC-052 10+AC-053 10+AC-079 10-AC-050"},
+	{"a switch of another session", bound + chooses + asks("debugger", "s2"),
+		"10+AC-033 10+AC-050 10+AC-052 10+AC-053 10+AC-079 10-AC-051"},
+	{"no switch", bound + chooses + vain + "9 for switch_agent: within 2s",
+		"9-AC-033 9-AC-050 9-AC-051 9-AC-053 9-AC-079"},
+	{"a switch that must be confirmed", bound + chooses + "dialog confirm: really?\n" + asks("debugger", "s1"),
+		"10-AC-033 11+AC-033 11+AC-050 11+AC-051 11+AC-052 11+AC-053 11+AC-079"},
+	{"two switches for one choice", bound + chooses + asks("debugger", "s1") + asks("debugger", "s1"),
+		"10+AC-033 10+AC-050 10+AC-051 10+AC-052 10+AC-053 10+AC-079 11+AC-050 11+AC-051 11-AC-052"},
+	{"a switch to the current agent", bound + "choose GENERAL Agent\n" + asks("general", "s1"), "10+AC-051 10-AC-052"},
+	{"a switch that the page makes before that of the choice", bound + chooses + asks("general", "s1") +
+		asks("debugger", "s1"), "10+AC-051 10-AC-052 11+AC-033 11+AC-050 11+AC-051 11+AC-052 11+AC-053 11+AC-079"},
+	{"a preselection", fresh + chooses + wants + "made session_create {}\n" +
+		`> session_create {"initialAgentId":"debugger"}`, "8+AC-042 9+AC-043"},
+	{"a preselection that is lost", fresh + chooses + wants + "> session_create {}", "8-AC-043"},
+	{"a switch in its place", fresh + chooses + `made switch_agent {"agentId":"debugger"}`, "7-AC-042"},
+	{"no request for a session", fresh + wants + vain + "6 for session_create: within 2s", "6-AC-043"},
+	{"the stream ends before the page has shown the choice", fresh + chooses + "closed\n" + wants +
+		"> session_create {}", ""},
+	{"an abort of the session", bound + "act abort\n" + abort("s1"), "10+AC-079"},
+	{"an abort of another one", bound + "act abort\n" + abort("s2"), "10-AC-079"},
+	{"no abort", bound + "act abort\n" + vain + "9 for abort: within 2s", "9-AC-079"},
+}
+
+// TestActs checks how a run settles what the user's acts oblige a page to: which clauses the page is found to keep
 // ("+") and to break ("-"), by the record.
-func TestDuties(t *testing.T) {
-	const vain = "- waited in vain since record "
-	for _, r := range []struct{ reason, in, want string }{
-		{"the event stream is asked for", connects + stream, "2+AC-025"},
-		{"it is not", connects + vain + "1 for stream: within 2s", "1-AC-025"},
-		{"the user disconnects", fresh + "act disconnect\nclosed", ""},
-		{"the page closes the stream", fresh + "act disconnect\nleaves", "7+AC-105"},
-		{"a switch to what was chosen", bound + chooses + asks("debugger", "s1"),
-			"10+AC-033 10+AC-050 10+AC-051 10+AC-052 10+AC-053 10+AC-079"},
-		{"a switch to another agent", bound + chooses + asks("code_reviewer", "s1"),
-			"10+AC-033 10+AC-050 10+AC-051 10+AC-052 10+AC-053 10+AC-079 10-AC-050"},
-		{"a switch of another session", bound + chooses + asks("debugger", "s2"),
-			"10+AC-033 10+AC-050 10+AC-052 10+AC-053 10+AC-079 10-AC-051"},
-		{"no switch", bound + chooses + vain + "9 for switch_agent: within 2s",
-			"9-AC-033 9-AC-050 9-AC-051 9-AC-053 9-AC-079"},
-		{"a switch that must be confirmed", bound + chooses + "dialog confirm: really?\n" + asks("debugger", "s1"),
-			"10-AC-033 11+AC-033 11+AC-050 11+AC-051 11+AC-052 11+AC-053 11+AC-079"},
-		{"two switches for one choice", bound + chooses + asks("debugger", "s1") + asks("debugger", "s1"),
-			"10+AC-033 10+AC-050 10+AC-051 10+AC-052 10+AC-053 10+AC-079 11+AC-050 11+AC-051 11-AC-052"},
-		{"a switch to the current agent", bound + "choose GENERAL Agent\n" + asks("general", "s1"), "10+AC-051 10-AC-052"},
-		{"a switch that the page makes before that of the choice", bound + chooses + asks("general", "s1") +
-			asks("debugger", "s1"), "10+AC-051 10-AC-052 11+AC-033 11+AC-050 11+AC-051 11+AC-052 11+AC-053 11+AC-079"},
-		{"a preselection", fresh + chooses + wants + "made session_create {}\n" +
-			`> session_create {"initialAgentId":"debugger"}`, "8+AC-042 9+AC-043"},
-		{"a preselection that is lost", fresh + chooses + wants + "> session_create {}", "8-AC-043"},
-		{"a switch in its place", fresh + chooses + `made switch_agent {"agentId":"debugger"}`, "7-AC-042"},
-		{"no request for a session", fresh + wants + vain + "6 for session_create: within 2s", "6-AC-043"},
-		{"the stream ends before the page has shown the choice", fresh + chooses + "closed\n" + wants +
-			"> session_create {}", ""},
-		{"an abort of the session", bound + "act abort\n" + abort("s1"), "10+AC-079"},
-		{"an abort of another one", bound + "act abort\n" + abort("s2"), "10-AC-079"},
-		{"no abort", bound + "act abort\n" + vain + "9 for abort: within 2s", "9-AC-079"},
-	} {
+func TestActs(t *testing.T) {
+	for _, r := range actRows {
 		m := New(obligation.Ours)
 		for _, rec := range script(t, r.in) {
 			m.Take(rec)

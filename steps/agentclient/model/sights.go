@@ -96,11 +96,12 @@ func (p *page) shows(r *transcript.Record) {
 	case event:
 		p.showsEvent(r)
 	case ours && asks && r.Event.Type == vocab.SwitchAgentType:
-		p.show(r, "a selector that is disabled", true, func(l *snapshot.Page) bool { return l.Select.Disabled },
+		p.show(r, "selector disabled", "a selector that is disabled", true,
+			func(l *snapshot.Page) bool { return l.Select.Disabled },
 			"AC-034", "AC-046")
 	case ours && ends:
 		p.changes()
-		p.show(r, fmt.Sprintf("the option %q, in a selector that is disabled", texts.Disconnected), true,
+		p.show(r, "no connection", fmt.Sprintf("the option %q, in a selector that is disabled", texts.Disconnected), true,
 			func(l *snapshot.Page) bool { return l.Select.Disabled && looks.OptionWith(l, texts.Disconnected) >= 0 },
 			"AC-105", "AC-108")
 	}
@@ -121,7 +122,7 @@ func (p *page) showsEvent(r *transcript.Record) {
 		}
 		line := fmt.Sprintf(texts.Switched, was, name)
 		before := looks.InChat(p.look, line)
-		p.show(r, fmt.Sprintf("the message %q in the chat", line), false,
+		p.show(r, "chat message", fmt.Sprintf("the message %q in the chat", line), false,
 			func(l *snapshot.Page) bool { return looks.InChat(l, line) > before }, "AC-060")
 	case vocab.ErrorEvent:
 		code := text(r, vocab.ErrorCode)
@@ -139,7 +140,8 @@ func (p *page) showsEvent(r *transcript.Record) {
 // refuses enters how the selector must look after an error: it can be used again, with the agents that the error lists.
 func (p *page) refuses(r *transcript.Record) {
 	p.changes()
-	p.show(r, "a selector that is enabled", true, func(l *snapshot.Page) bool { return !l.Select.Disabled }, "AC-037")
+	p.show(r, "selector enabled", "a selector that is enabled", true,
+		func(l *snapshot.Page) bool { return !l.Select.Disabled }, "AC-037")
 	if list, ok := member(r, vocab.AvailableAgents).([]any); ok {
 		p.offers(r, list, "AC-072", "AC-085", "AC-086")
 	}
@@ -158,7 +160,7 @@ func (p *page) offers(r *transcript.Record, list []any, clauses ...string) {
 		}
 	}
 	if len(all) > 0 {
-		p.show(r, fmt.Sprintf("an option for each of the %d agents", len(all)), true,
+		p.show(r, "options", fmt.Sprintf("an option for each agent, %d in all", len(all)), true,
 			func(l *snapshot.Page) bool {
 				first := looks.Placeholders(l)
 				if looks.OptionWith(l, texts.StalePrefix) == first {
@@ -180,7 +182,7 @@ func (p *page) showsList(r *transcript.Record) {
 	current := text(r, vocab.CurrentAgentID)
 	switch _, known := p.agents[current]; {
 	case len(list) == 0:
-		p.show(r, fmt.Sprintf("the option %q", texts.NoAgents), true,
+		p.show(r, "options", fmt.Sprintf("the option %q", texts.NoAgents), true,
 			func(l *snapshot.Page) bool { return looks.OptionWith(l, texts.NoAgents) >= 0 }, "AC-032", "AC-100")
 		p.prompts(r, empty, "")
 	case current != "" && !known:
@@ -196,9 +198,8 @@ func (p *page) selects(r *transcript.Record, id, name string, clauses ...string)
 		name = known
 	}
 	if name != "" {
-		p.show(r, fmt.Sprintf("%q selected, in a selector that is enabled", name), true, func(l *snapshot.Page) bool {
-			return !l.Select.Disabled && looks.NotSelected(name)(l) == ""
-		}, clauses...)
+		p.show(r, "selection", fmt.Sprintf("%q selected, in a selector that is enabled", name), true,
+			func(l *snapshot.Page) bool { return !l.Select.Disabled && looks.NotSelected(name)(l) == "" }, clauses...)
 	}
 }
 
@@ -206,7 +207,7 @@ func (p *page) selects(r *transcript.Record, id, name string, clauses ...string)
 func (p *page) prompts(r *transcript.Record, prompt Prompt, what string) {
 	before := p.look
 	p.enter(r, &owed{What: fmt.Sprintf("a prompt%s: %q", what, prompt.Text), Clauses: prompt.Clauses,
-		Match: func(m message) bool {
+		About: duty{kind: "prompt"}, Match: func(m message) bool {
 			l := lookOf(m)
 			return l != nil && looks.More(before, l, prompt.Text) ||
 				m.Kind == transcript.Dialog && looks.Contains(string(m.Bytes), prompt.Text)
@@ -214,11 +215,12 @@ func (p *page) prompts(r *transcript.Record, prompt Prompt, what string) {
 }
 
 // show enters what a look must show; state says that it is for as long as nothing changes it. Only a run has looks.
-func (p *page) show(r *transcript.Record, what string, state bool, is func(*snapshot.Page) bool, clauses ...string) {
+func (p *page) show(r *transcript.Record, kind, what string, state bool, is func(*snapshot.Page) bool,
+	clauses ...string) {
 	if state && p.m.observer != obligation.Ours {
 		return
 	}
-	p.enter(r, &owed{What: what, Clauses: clauses, About: duty{state: state},
+	p.enter(r, &owed{What: what, Clauses: clauses, About: duty{kind: kind, state: state},
 		Match: func(m message) bool { l := lookOf(m); return l != nil && is(l) }})
 }
 
