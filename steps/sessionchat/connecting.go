@@ -75,7 +75,7 @@ func (s *suite) isConnected(_ context.Context, name string) error {
 	if c.conn == nil && c.openErr == nil {
 		return steps.NotTestedf("client %s has not connected", name)
 	}
-	check := verdict.Finding{Clauses: []string{"SC-045"}, OK: c.conn != nil, At: s.T.Len(),
+	check := verdict.Finding{Clauses: []string{"SC-045"}, OK: c.conn != nil, At: s.T.Len(), Judge: verdict.ByConnection,
 		Expected: "the WebSocket handshake at " + s.bind.wire.WS.Path + " accepted"}
 	if c.openErr != nil {
 		check.Observed, check.Miss = c.openErr.Error(), steps.NotOpened(c.openErr)

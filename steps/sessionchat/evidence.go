@@ -201,7 +201,7 @@ func (s *suite) modelNamed(name, how, want string) error {
 		expected = fmt.Sprintf("no model %q in the request of a chat that does not name it", want)
 	}
 	return s.Judge(verdict.Finding{Clauses: []string{"SC-033a"}, OK: slices.Contains(got, want) == (how == "was"),
-		At:       t.mark,
+		At: t.mark, Judge: verdict.ByLLM,
 		Expected: expected, Observed: "model " + quoted(got)})
 }
 

@@ -259,14 +259,15 @@ func (Protocol) Probe(env *steps.Env, run target.Running) (driver.OpenOptions, [
 // PlaceKey implements steps.Recognisable.
 func (Protocol) PlaceKey(string) string { return "session-chat.ws.path" }
 
-// pass records that clauses are satisfied, as a record shows.
+// pass records that clauses are satisfied, as the requests to the model show.
 func (s *suite) pass(clauses []string, at int) error {
-	return s.Judge(verdict.Finding{Clauses: clauses, OK: true, At: at})
+	return s.Judge(verdict.Finding{Clauses: clauses, OK: true, At: at, Judge: verdict.ByLLM})
 }
 
 // breach records that clauses are broken.
 func (s *suite) breach(clauses []string, at int, expected, observed string) error {
-	return s.Judge(verdict.Finding{Clauses: clauses, Expected: expected, Observed: observed, At: at})
+	return s.Judge(verdict.Finding{Clauses: clauses, Expected: expected, Observed: observed, At: at,
+		Judge: verdict.ByLLM})
 }
 
 // lastTurn returns the last turn of a session.

@@ -196,7 +196,7 @@ func (s *suite) getsPong(ctx context.Context, client string) error {
 	}
 	found, _ := s.model().Heartbeat(c.ping)
 	for i := range found {
-		found[i].Miss = miss
+		found[i].Miss, found[i].Judge = miss, verdict.ByModel
 	}
 	return s.Judge(found...)
 }

@@ -77,6 +77,12 @@ func (c *Chat) Hopeless(record int) string {
 // Found returns what is found about what a chat obliges the server to. What has not come is missing if it was waited
 // for in vain (InVain).
 func (c *Chat) Found(what Due) verdict.Finding {
+	f := c.judged(what)
+	f.Judge = verdict.ByModel
+	return f
+}
+
+func (c *Chat) judged(what Due) verdict.Finding {
 	switch what {
 	case Answer:
 		return c.found(c.answered, answered, c.unmet(), fmt.Sprintf("an answer to the chat, with agent_id %q", c.agent))

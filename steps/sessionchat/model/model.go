@@ -177,11 +177,13 @@ func (m *Model) add(at message, f verdict.Finding) {
 }
 
 func (m *Model) about(at message, agent string, what Subject, f verdict.Finding) {
-	f.At = at.r.N
+	f.At, f.Judge = at.r.N, verdict.ByModel
 	m.findings = append(m.findings, found{f, agent, what})
 }
 
-func kept(clauses ...string) verdict.Finding { return verdict.Finding{Clauses: clauses, OK: true} }
+func kept(clauses ...string) verdict.Finding {
+	return verdict.Finding{Clauses: clauses, OK: true, Judge: verdict.ByModel}
+}
 
 // fail records that a message breaks clauses.
 func (m *Model) fail(at message, expected string, clauses ...string) {
@@ -189,7 +191,7 @@ func (m *Model) fail(at message, expected string, clauses ...string) {
 }
 
 func failed(at message, expected string, clauses ...string) verdict.Finding {
-	return verdict.Finding{Clauses: clauses, At: at.r.N, Expected: expected, Observed: at.told()}
+	return verdict.Finding{Clauses: clauses, At: at.r.N, Expected: expected, Observed: at.told(), Judge: verdict.ByModel}
 }
 
 // unlessMentioned records a finding that counts unless the server mentions an agent_id after a record.

@@ -161,8 +161,8 @@ func (m *Model) Refusal(record int) verdict.Finding {
 	if a == nil {
 		return verdict.Finding{}
 	}
-	f := verdict.Finding{Clauses: []string{"SC-030", "SC-031"}, OK: a.by.r.N > 0, At: a.by.r.N}
-	if f.OK {
+	f := kept("SC-030", "SC-031")
+	if f.OK, f.At = a.by.r.N > 0, a.by.r.N; f.OK {
 		return f
 	}
 	f.Expected, f.Observed = "a message of type "+vocab.ErrorMessage+", or a close with 1003, 1007 or 1008", a.vain
