@@ -31,9 +31,6 @@ type talk struct {
 	turns     int             // that have ended
 	id        string          // the latest session_id
 
-	spoken  bool      // the model has spoken since the latest chat or result
-	pieces  string    // its stream messages since then
-	whole   string    // its longest other message since then
 	muddled bool      // results can't be matched to turns
 	lenient bool      // an interrupt may have come after the end and get its own result
 	doubted []message // words after a result that may be a second one of the turn before; see doubt
@@ -109,7 +106,6 @@ func (m *Model) chat(l *line, msg message) {
 	if t.chats = append(t.chats, c); m.ours() && agent != "" && content != "" {
 		m.asked(l, t, c)
 	}
-	t.spoken, t.pieces, t.whole = false, "", ""
 	for _, other := range m.talks {
 		if other != t && (other.conn == msg.r.Conn || m.ours()) {
 			other.meanwhile["SC-028"] = true
@@ -171,9 +167,12 @@ func (m *Model) ends(l *line, t *talk, msg message) {
 		t.lenient = true
 	}
 	t.before = t.last.record.r.N
-	t.last = ending{record: msg, of: of, wordless: !t.spoken && len(m.noncesIn(msg)) == 0, undivided: len(t.chats) == 1,
-		pieces: t.pieces, answer: cmp.Or(of.answer, t.whole)}
-	t.chats, t.spoken, t.pieces, t.whole = t.chats[1:], false, "", ""
+	pieces, whole := of.saidIn(vocab.StreamMessage), of.saidIn(vocab.AssistantMessage)
+	slices.SortFunc(whole, func(a, b string) int { return len(b) - len(a) })
+	t.last = ending{record: msg, of: of, wordless: len(pieces)+len(whole)+len(m.noncesIn(msg)) == 0,
+		undivided: len(t.chats) == 1, pieces: strings.Join(pieces, ""),
+		answer: cmp.Or(slices.Insert(whole, 0, of.answer)...)}
+	t.chats = t.chats[1:]
 }
 
 // turned notes a message of a turn once it is judged.
@@ -200,14 +199,7 @@ func (m *Model) turned(msg message) {
 // said judges words while no turn runs: either they came after the end of their turn, or the supposed end was a
 // second result of the previous turn.
 func (t *talk) said(m *Model, msg message) {
-	if t.muddled || !m.ours() || !words[msg.kind] {
-		return
-	}
-	if len(t.chats) > 0 {
-		t.hears(msg)
-		return
-	}
-	if t.last.record.r.N == 0 {
+	if t.muddled || !m.ours() || !words[msg.kind] || len(t.chats) > 0 || t.last.record.r.N == 0 {
 		return
 	}
 	if len(t.doubted) > 0 || t.before > 0 && t.last.wordless && t.last.undivided && t.named(m, msg) {
@@ -243,24 +235,10 @@ func (t *talk) settle(m *Model, another bool) {
 		t.chats = []*Chat{t.last.of}
 		t.last = ending{record: message{}}
 		t.last.record.r.N = t.before
-		for _, msg := range doubted {
-			t.hears(msg)
-		}
 	default:
 		for _, msg := range doubted {
 			t.behind(m, msg)
 		}
-	}
-}
-
-// hears notes words of a running turn.
-func (t *talk) hears(msg message) {
-	t.spoken = true
-	text := msg.text(vocab.Text)
-	if msg.kind == vocab.StreamMessage {
-		t.pieces += text
-	} else if len(text) > len(t.whole) {
-		t.whole = text
 	}
 }
 
