@@ -37,14 +37,14 @@ const shrinking = 15 * time.Second
 // exploreSequences draws sequences and runs each as a scenario. The first one that breaks a clause is shrunk to a
 // minimal one, which appears in the results as Gherkin; after that, no more sequences are drawn.
 func (r *run) exploreSequences(ctx context.Context, d *driverRun) {
-	ex, ok := r.protocol.(steps.Explorer)
+	ex, ok := steps.ExplorerOf(r.protocol, r.role)
 	if !ok || len(d.explored) == 0 || r.o.FailFast.Why() != "" || d.blockingStage(d.explored[0]) != "" {
 		return
 	}
 	exploring.Lock()
 	defer exploring.Unlock()
 	limit := cmp.Or(r.o.Shrinking, shrinking)
-	byLine, shortens := r.protocol.(steps.Shortener)
+	byLine, shortens := ex.(steps.Shortener)
 	if shortens { // which finds shorter ones than a search that draws less
 		limit = 0
 	}
@@ -159,7 +159,7 @@ func (e *exploration) keepFailing(t *property) {
 	}
 	e.run.addNote(reports.Note{Kind: "explored", Scenario: pl.ID,
 		Text: fmt.Sprintf("the shortest sequence that breaks a clause (%s):\n%s", again,
-			writeFeature(e.run.protocol, a.lines, brokenBy(a.res)...))})
+			e.run.writeFeature(a.lines, brokenBy(a.res)...))})
 	e.run.recordSequence(e.driver, pl, a.res)
 	e.driver.explored = e.driver.explored[:e.next] // sequences that were not drawn do not count as planned
 	e.driver.plan = e.driver.plan[:e.driver.suite+e.next]
@@ -181,11 +181,12 @@ func brokenBy(res steps.Result) (marks []string) {
 }
 
 // writeFeature writes a sequence as a feature. If marks is empty, the scenario gets the tags of a random sequence.
-func writeFeature(p steps.Protocol, lines []string, marks ...string) string {
+func (r *run) writeFeature(lines []string, marks ...string) string {
 	if len(marks) == 0 {
-		marks = p.(steps.Explorer).Explored()
+		ex, _ := steps.ExplorerOf(r.protocol, r.role)
+		marks = ex.Explored()
 	}
-	return featureOf(append([]string{"@" + steps.Name(p)}, marks...), "Explored", "a random sequence", lines)
+	return featureOf(append([]string{"@" + steps.Name(r.protocol)}, marks...), "Explored", "a random sequence", lines)
 }
 
 // featureOf writes a scenario as a separate feature. The first tag is that of the feature.
@@ -208,7 +209,7 @@ func featureOf(marks []string, feature, name string, lines []string) string {
 // runSequence runs a drawn sequence as a scenario in its own feature; nil if it could not be run.
 func (r *run) runSequence(ctx context.Context, d *driverRun, pl *Planned, lines []string, n int) *steps.Result {
 	file := fmt.Sprintf("%s/explored.feature", steps.Name(r.protocol))
-	fsys := fstest.MapFS{file: {Data: []byte(writeFeature(r.protocol, lines))}}
+	fsys := fstest.MapFS{file: {Data: []byte(r.writeFeature(lines))}}
 	var got *steps.Result
 	s := &steps.Suite{Protocol: r.protocol, Env: d.envs,
 		Begin: func(ctx context.Context, sc *godog.Scenario) steps.Slot {
@@ -222,11 +223,11 @@ func (r *run) runSequence(ctx context.Context, d *driverRun, pl *Planned, lines 
 }
 
 // planSequences plans n sequences, if the tag selection includes them.
-func planSequences(p steps.Protocol, n int, sel tags.Expr) ([]Planned, error) {
+func planSequences(p steps.Protocol, role string, n int, sel tags.Expr) ([]Planned, error) {
 	if n == 0 {
 		return nil, nil
 	}
-	ex, ok := p.(steps.Explorer)
+	ex, ok := steps.ExplorerOf(p, role)
 	if !ok {
 		return nil, &UsageError{Msg: fmt.Sprintf("%s cannot be explored by random sequences", steps.Name(p))}
 	}

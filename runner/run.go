@@ -254,7 +254,7 @@ func newRun(o Options) (*run, error) {
 	if all, err = keepSelected(forRole(p, role, all), o.FS, steps.Name(p), o.Godog); err != nil {
 		return nil, err
 	}
-	explored, err := planSequences(p, o.Explore, sel)
+	explored, err := planSequences(p, role, o.Explore, sel)
 	if err != nil {
 		return nil, err
 	}

@@ -78,6 +78,21 @@ type Explorer interface {
 	Explored() []string
 }
 
+// RoleExplorer is an optional interface of protocols whose random sequences differ by the role of the target.
+type RoleExplorer interface {
+	ExplorerOf(role string) Explorer // nil: there is none
+}
+
+// ExplorerOf returns what draws random sequences for targets of a role, if anything does.
+func ExplorerOf(p Protocol, role string) (ex Explorer, ok bool) {
+	if by, differ := p.(RoleExplorer); differ {
+		ex = by.ExplorerOf(role)
+		return ex, ex != nil
+	}
+	ex, ok = p.(Explorer)
+	return ex, ok
+}
+
 // Shortener is an optional interface of explorers whose sequences may lose any line but the last.
 type Shortener interface {
 	// Legal reports whether a sequence that has lost some of its lines is still legal.

@@ -249,5 +249,6 @@ func (s *suite) agentSteps() []step {
 		{`^the agent connects again and joins$`, s.connectsAgain},
 		{`^the agent asks for a snapshot, or starts a session that it has not begun$`, s.resumes},
 		{`^the agent makes a call that is announced$`, s.goesOnByState},
+		{`^the agent acts on what it is told$`, s.actsByWhatItIsTold},
 	}
 }

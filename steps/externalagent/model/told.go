@@ -24,6 +24,11 @@ type told struct {
 	from, now announced // the latest state that announces nothing, and the one after it; n is 0 if there is none
 }
 
+// Told returns the clauses that the messages of an agent show by what it was told.
+func Told() []string {
+	return []string{"EA-051", "EA-054a", "EA-072", "EA-076", "EA-077", "EA-081a", "EA-096a"}
+}
+
 // hears takes a message to the agent, or the beginning of a connection.
 func (t *told) hears(m message) {
 	call := t.open[m.to]

@@ -1,0 +1,138 @@
+package externalagent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"pgregory.net/rapid"
+
+	vocab "parley/protocol/externalagent"
+	"parley/steps"
+	"parley/steps/externalagent/model"
+)
+
+// ExplorerOf implements steps.RoleExplorer.
+func (Protocol) ExplorerOf(role string) steps.Explorer {
+	switch role {
+	case vocab.Agent:
+		return explorer{tags: tagged(model.Told()), draw: exploreAgent}
+	case vocab.Relay:
+		var clauses []string
+		for _, of := range model.Passing {
+			clauses = append(clauses, of...)
+		}
+		slices.Sort(clauses)
+		return explorer{tags: tagged(slices.Compact(clauses)), draw: exploreRelay}
+	}
+	return explorer{tags: tagged(strings.Fields(`EA-004 EA-005 EA-006 EA-008 EA-011 EA-038 EA-041 EA-042 EA-046 EA-047
+		EA-049 EA-063 EA-064 EA-068 EA-072 EA-073 EA-074 EA-077a EA-078 EA-080 EA-096 EA-104`)), draw: exploreHost}
+}
+
+func tagged(clauses []string) (out []string) {
+	for _, id := range clauses {
+		out = append(out, "@"+id)
+	}
+	return out
+}
+
+// explorer implements steps.Explorer.
+type explorer struct {
+	tags []string
+	draw func(*rapid.T) []string
+}
+
+func (e explorer) Explored() []string { return e.tags }
+
+func (e explorer) Explore(draw *rapid.T) []string { return e.draw(draw) }
+
+// moves are the acts of an agent in its session, each with what follows from it, that are legal at any time.
+var moves = []string{
+	"When agent A asks for a snapshot|Then agent A gets a snapshot",
+	"When agent A sends the participant a message|Then agent A's message is not refused",
+	"When agent A sends the participant a message without an id",
+	"When agent A calls a tool that does not exist|Then agent A is refused with \"UNKNOWN_TOOL\" or \"NO_ACTIVE_SPEC\"",
+	"When agent A sends 6 requests of different kinds without waiting, and each is answered",
+	"When agent A makes 3 calls of announced tools without waiting, and each is answered under its own id",
+	"When agent A loses its connection|And agent A has joined|And agent A has a session",
+	"When agent A ends the session|Then agent A is told that the session has ended|When agent A has a session",
+}
+
+// movesOfRelay has those of a host that the harness plays, too.
+var movesOfRelay = append(slices.Clone(moves),
+	"When the host announces a new state|Then agent A receives a new state",
+	"When the host announces a long state",
+	"When the host sends JSON that decoding and encoding would change",
+	"When the participant speaks to agent A|Then agent A receives the participant's message",
+	"When agent A sends the participant 1 message of 20 KB, if the target accepts that size",
+	"When the host loses its connection|And another host joins|And agent A has a session",
+)
+
+var movesOfHost = append(slices.Clone(moves),
+	"When agent A sends malformed JSON|Then agent A's message is refused as invalid",
+	"When agent A sends a snapshot.get with an unknown type|Then agent A's message is refused as invalid",
+	"Then agent A is in sync",
+)
+
+func exploreRelay(draw *rapid.T) []string {
+	return explored(draw, "Given agent A has a session", movesOfRelay,
+		"Then the relay has passed on every message of agent A and its host unchanged")
+}
+
+func exploreHost(draw *rapid.T) []string {
+	return explored(draw, "Given agent A has a session", movesOfHost, "Then agent A is in sync")
+}
+
+// explored draws a sequence of moves, between a first and a last line. What a relay has passed on is looked at on the
+// way, too, as it is known only for as long as both parties stay.
+func explored(draw *rapid.T, first string, moves []string, last string) []string {
+	out := []string{first}
+	for _, move := range rapid.SliceOfN(rapid.SampledFrom(moves), 4, 14).Draw(draw, "moves") {
+		if strings.Contains(move, "loses its connection") {
+			out = append(out, last)
+		}
+		out = append(out, strings.Split(move, "|")...)
+	}
+	return append(out, last)
+}
+
+// departures are what the host may do at a call of an agent, other than it does in its flow.
+var departures = []string{
+	`call %d is refused with "INVALID_PARAMS"`, `call %d is refused with "TOOL_EXECUTION_FAILED"`,
+	"call %d is refused by a result with ok:false", "call %d is refused, and is no longer announced",
+	"the state after call %d contradicts its result", "the state after call %d comes late",
+	"the state comes before the result of call %d", "the announced tools change during call %d",
+	"the host sends an unknown type before the result of call %d",
+	"the host sends malformed JSON before the result of call %d",
+	"the host sends what the participant says before the result of call %d", "the connection is lost after call %d",
+}
+
+// exploreAgent draws departures of the host at several calls of an agent.
+func exploreAgent(draw *rapid.T) []string {
+	out := []string{"Given a host awaits the agent"}
+	calls := rapid.SliceOfNDistinct(rapid.IntRange(1, 6), 1, 4, rapid.ID[int]).Draw(draw, "calls")
+	slices.Sort(calls)
+	for _, n := range calls {
+		out = append(out, "And "+fmt.Sprintf(rapid.SampledFrom(departures).Draw(draw, "departure"), n))
+	}
+	return append(out, "When the agent is started", "Then the agent acts on what it is told")
+}
+
+// actsByWhatItIsTold waits until the host has departed from its flow as planned and the agent has made another call, and
+// reports what the model finds in all that the agent has done.
+func (s *suite) actsByWhatItIsTold(ctx context.Context) error {
+	at, err := s.done(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := s.callAfter(ctx, at); err != nil {
+		return err
+	}
+	for _, r := range s.T.After(s.agent.started) {
+		if fromAgent(&r) {
+			s.reports(&r, model.Told()...)
+		}
+	}
+	return nil
+}
