@@ -11,7 +11,8 @@ import (
 	"parley/steps"
 )
 
-// TestExplore checks that a relay that passes everything on passes drawn scenarios, and that it is found if it does not.
+// TestExplore checks that a relay that passes everything on passes drawn scenarios, and that one that does not is
+// found.
 func TestExplore(t *testing.T) {
 	t.Parallel()
 	ex := Protocol{}.ExplorerOf(vocab.Relay)

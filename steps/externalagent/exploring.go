@@ -119,8 +119,8 @@ func exploreAgent(draw *rapid.T) []string {
 	return append(out, "When the agent is started", "Then the agent acts on what it is told")
 }
 
-// actsByWhatItIsTold waits until the host has departed from its flow as planned and the agent has made another call, and
-// reports what the model finds in all that the agent has done.
+// actsByWhatItIsTold waits until the host has departed from its flow as planned and the agent has made another call.
+// It reports what the model finds in all that the agent has done.
 func (s *suite) actsByWhatItIsTold(ctx context.Context) error {
 	at, err := s.done(ctx)
 	if err != nil {
