@@ -231,7 +231,7 @@ func (s *suite) isOfferedBuiltins(ctx context.Context, c *client) error {
 	if err != nil {
 		return err
 	}
-	return s.judgeListed(c, s.found(c, rec.N-1, clauses...)...)
+	return s.Judge(s.foundAt(c, rec, clauses...)...)
 }
 
 func (s *suite) isOfferedCustom(ctx context.Context, c *client) error {

@@ -78,6 +78,9 @@ func (Protocol) Monitors() []monitor.Monitor { return model.All() }
 // Model implements steps.Modelled.
 func (Protocol) Model(_ string, o obligation.Observer) obligation.Model { return model.New(o) }
 
+// Chart implements steps.Charted.
+func (Protocol) Chart(string) (obligation.Chart, error) { return model.Chart() }
+
 // Passive implements steps.Passive.
 func (Protocol) Passive() []monitor.Monitor { return model.Foreign() }
 
@@ -241,6 +244,7 @@ func (Protocol) Renamed() [][2]string {
 
 var (
 	_ steps.Modelled     = Protocol{}
+	_ steps.Charted      = Protocol{}
 	_ steps.Explorer     = Protocol{}
 	_ steps.Recognisable = Protocol{}
 )

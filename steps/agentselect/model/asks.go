@@ -68,23 +68,25 @@ func (m *Model) owes(c *conn, a *ask) {
 	switched := &owed{What: "agent_switched", Clauses: []string{"AS-042"}}
 	fails := &owed{What: "an error with a code of section 4.2", Clauses: []string{"AS-013"}}
 	first, second := switched, fails
+	a.duty = forOther
 	switch {
 	case !legal:
-		first, second = fails, switched
+		first, second, a.duty = fails, switched, forIllegal
 		a.what, a.clauses = "an error, as the agentId is not legal", []string{"AS-013", "AS-085"}
 		if !is {
 			a.clauses = append(a.clauses, "AS-077")
 		}
 	case m.unbound(a):
-		first, second = fails, switched
+		first, second, a.duty = fails, switched, forUnbound
 		a.what, a.clauses = "the error session_not_found, as the connection has no session", []string{"AS-013", "AS-082",
 			"AS-104"}
 	case m.unlisted(a):
-		first, second = fails, switched
+		first, second, a.duty = fails, switched, forUnlisted
 		a.what, a.clauses = "an error, as agent_list has no "+id, []string{"AS-013", "AS-049"}
 	case m.easy(a):
-		a.what, a.clauses = "agent_switched to "+id, []string{"AS-042"}
+		a.duty, a.what, a.clauses = forEasy, "agent_switched to "+id, []string{"AS-042"}
 	}
+	first.Shown = strings.Fields(a.duty.shown)
 	if a.what == "" {
 		switched.What += " to " + id
 	} else {
@@ -95,7 +97,11 @@ func (m *Model) owes(c *conn, a *ask) {
 		kind := map[bool]string{true: vocab.AgentSwitchedEvent, false: vocab.ErrorEvent}[o == switched]
 		o.Cause, o.About, o.Choice = message(a.r), a, either
 		o.Match = func(p message) bool { return p.Event.Type == kind && answersSwitch(transcript.Record(p)) }
-		o.Met = func(message) { c.drop(a) }
+		o.Met = func(message) {
+			if c.drop(a); o == second {
+				m.tally.Add(a.duty.on, a.duty.owes, obligation.Coverage{Settled: 1})
+			}
+		}
 		a.owed = append(a.owed, c.book.Owe(o))
 	}
 }

@@ -26,6 +26,8 @@ type Model struct {
 	observer obligation.Observer
 	out      []found
 	told     int // findings that Fresh has returned
+	tally    obligation.Tally
+	duties   obligation.Duties // nil: they are not collected
 	conns    map[string]*conn
 	sessions map[string]*session // by id
 	requests map[int]request     // unanswered session requests over HTTP, by record
@@ -150,13 +152,14 @@ type ask struct {
 	what    string   // the only answer that is right; "" if several are
 	clauses []string // broken if no answer comes
 	owed    []*owed
+	duty    *duty
 }
 
 // New returns the model of a transcript that has no record yet.
 func New(o obligation.Observer) *Model {
 	return &Model{observer: o, strange: o == obligation.Partial, conns: map[string]*conn{},
 		sessions: map[string]*session{}, requests: map[int]request{}, posts: map[int]*ask{},
-		wanted: map[string]map[any]bool{}, named: map[any]bool{}}
+		wanted: map[string]map[any]bool{}, named: map[any]bool{}, tally: obligation.Tally{}}
 }
 
 // ours reports whether all clients are the harness's own.
@@ -192,7 +195,7 @@ func (m *Model) Take(r transcript.Record) {
 // newConn returns the connection that a record opens.
 func (m *Model) newConn(r transcript.Record) *conn {
 	c := &conn{name: r.Conn, misfit: map[string]misnamed{}, wants: map[any]bool{}, opened: r.N}
-	c.book = &book{Rate: func(o *owed, p message) int {
+	c.book = &book{Name: named, Tally: m.tally, Duties: m.duties, Rate: func(o *owed, p message) int {
 		if o.About != nil && o.About.fits(transcript.Record(p)) {
 			return 1
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"parley/features/verdict"
+	"parley/steps/obligation"
 	"parley/transport/transcript"
 )
 
@@ -40,6 +41,7 @@ func (m *Model) missing(c *conn, a *ask, why string) {
 		what, clauses = a.owed[0].What+", or "+a.owed[1].What, []string{"AS-013", "AS-042"}
 	}
 	m.add(a.r, verdict.Finding{Clauses: clauses, At: a.r.N, Expected: what, Observed: why})
+	m.tally.Add(a.duty.on, a.duty.owes, obligation.Coverage{Missing: 1})
 	c.vain = append(c.vain, a)
 	c.drop(a)
 }
@@ -74,7 +76,7 @@ func (m *Model) apart(c *conn, r transcript.Record) {
 
 // Clauses lists the clauses that the model judges in a run.
 func Clauses() []string {
-	out := slices.Clone(foreign)
+	out := append(slices.Clone(foreign), "AS-055", "AS-056", "AS-128", "AS-129", "AC-081", "AC-115")
 	for _, m := range All() {
 		if m.Name != FoundBySteps {
 			out = append(out, m.Clauses...)
