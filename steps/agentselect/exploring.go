@@ -62,9 +62,11 @@ func (s *suite) followsSessions(ctx context.Context) error {
 	return s.report()
 }
 
+var _ steps.Shortener = Protocol{}
+
 // Explored implements steps.Explorer.
 func (Protocol) Explored() []string {
-	out := []string{"@AS-019", "@AS-062", "@two-clients", "@model"}
+	out := []string{"@AS-019", "@AS-062", "@AS-098", "@AS-099", "@two-clients", "@model"}
 	for _, id := range model.Clauses() {
 		out = append(out, "@"+id)
 	}
@@ -78,15 +80,14 @@ type move struct {
 	wait         bool
 }
 
-// moves are drawn from; the more often one is listed, the more often it is drawn.
-var moves = strings.Fields(`to to to to to to named named unknown unknown illegal illegal elsewhere early session
-	session
-	another first leave back chat hold hold release release abort type`)
+// moves are drawn from: the first ones most often, because draws prefer small numbers.
+var moves = strings.Fields(`to session illegal hold abort leave back chat named unknown another first release elsewhere
+	early type`)
 
 var (
 	unknownIDs = []string{"hacker", "generals", "gener", "null", "constructor", "-", "debugger-2"}
 	illegalIDs = []string{`""`, `"Agent@123"`, `"GENERAL"`, `"Debugger"`, `" general"`, `"general "`, `"general\n"`, `7`,
-		`null`, `["general"]`, `"genéral"`, `" "`, `"a.b"`, `"general%20"`}
+		`null`, `["general"]`, `{"id":"debugger"}`, `"genéral"`, `" "`, `"a.b"`, `"general%20"`}
 	otherSessions = []string{"the session \"parley-no-such-session\"", "its session in another case",
 		"its session with a blank before it", "its session with a blank behind it"}
 )
@@ -98,7 +99,7 @@ func (Protocol) Explore(draw *rapid.T) []string {
 		return move{
 			what:   rapid.SampledFrom(moves).Draw(t, "what"),
 			client: rapid.SampledFrom([]string{"A", "A", "B"}).Draw(t, "client"),
-			n:      rapid.IntRange(1, 56).Draw(t, "n"),
+			n:      rapid.IntRange(0, 100_000).Draw(t, "n"),
 			wait:   rapid.IntRange(0, 9).Draw(t, "wait") < 9,
 		}
 	})
@@ -118,6 +119,7 @@ type player struct {
 	sessions int  // that its connection has had
 	left     bool // it has disconnected, and its last session is free
 	turn     bool // its turn is held
+	open     bool // its last switch may not be answered yet
 }
 
 // play returns the lines of a move, none if it cannot be made.
@@ -126,9 +128,20 @@ func (g game) play(m move) []string {
 	switch m.what {
 	case "to", "named", "unknown", "illegal", "elsewhere":
 		return p.switches(m, c)
+	}
+	lines := g.playOther(m, p, c)
+	if len(lines) > 0 && p.open { // an error may be about either
+		p.open, lines = false, append([]string{untilAnswered(c)}, lines...)
+	}
+	return lines
+}
+
+// playOther is play for all acts but switches.
+func (g game) playOther(m move, p *player, c string) []string {
+	switch m.what {
 	case "early":
 		if !p.there {
-			p.there = true
+			p.there, p.left = true, false
 			return []string{"When " + c + ` connects and switches to "debugger" as early as possible`, untilAnswered(c)}
 		}
 	case "hold":
@@ -148,7 +161,7 @@ func (g game) play(m move) []string {
 				vocab.BuiltinIDs[m.n%3] + `"`, untilAnswered(c)}
 		}
 	case "type":
-		if p.there && m.n%3 == 0 {
+		if p.there && !p.turn {
 			return []string{"When " + c + ` sends a message of type "agents"`}
 		}
 	default:
@@ -178,10 +191,10 @@ func (p *player) switches(m move, c string) []string {
 	}
 	var out []string
 	if !p.there {
-		p.there = true
+		p.there, p.left = true, false
 		out = append(out, "Given "+c+" is connected")
 	}
-	if out = append(out, "When "+c+" "+act); m.wait {
+	if out, p.open = append(out, "When "+c+" "+act), !m.wait; m.wait {
 		out = append(out, untilAnswered(c))
 	}
 	return out
@@ -196,17 +209,69 @@ func (g game) moves(m move, p *player, c string) []string {
 		return []string{"Given " + c + " has a session"}
 	case m.what == "another" && p.sessions > 0:
 		p.sessions++
-		return []string{"Given " + c + " has another session"}
+		return []string{"When " + c + " creates a session", "Then " + c + " has its session"}
 	case m.what == "first" && p.sessions > 1:
 		return []string{"When " + c + " loads its first session again"}
-	case m.what == "leave" && p.there && m.n%2 == 0:
-		*p = player{left: p.sessions > 0}
+	case m.what == "leave" && p.sessions > 0:
+		*p = player{left: true, open: p.open}
 		return []string{"Given " + c + " has disconnected"}
-	case m.what == "back" && g[other].left && p.there:
-		g[other].left, p.sessions = false, p.sessions+1
-		return []string{"When " + c + " loads the session of client " + other}
+	case m.what == "back" && g[other].left:
+		g[other].left, p.there, p.left, p.sessions = false, true, false, p.sessions+1
+		return []string{"Given " + c + " is connected", "When " + c + " loads the session of client " + other,
+			"Then " + c + " has its session"}
 	case m.what == "chat" && p.sessions > 0:
 		return []string{"When " + c + " chats", "Then " + c + " is answered and its turn ends"}
 	}
 	return nil
+}
+
+// Legal implements steps.Shortener: while a turn of a client is held, it does nothing but switch, and let it end; before
+// it does anything else, its switches are answered; what another client loads is the session of one that has left.
+func (Protocol) Legal(lines []string) bool {
+	held, left, open := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for i, line := range lines {
+		_, after, _ := strings.Cut(line, "client ")
+		name, does, _ := strings.Cut(after, " ")
+		is := func(words string) bool { return strings.Contains(line, words) }
+		switch {
+		case is("the model lets"):
+			if !held[name] || open[name] {
+				return false
+			}
+			held[name] = false
+		case is("the turn of"):
+			if i == 0 || lines[i-1] != "When the model lets the turn of client "+name+" continue" {
+				return false
+			}
+		case does == "aborts":
+			if !held[name] || open[name] {
+				return false
+			}
+			held[name] = false
+		case name == "":
+		case is(" switches "):
+			if open[name] = true; is("connects and") && held[name] {
+				return false
+			}
+		case is("is answered") && !is("its turn ends"):
+			delete(open, name)
+		case held[name], open[name]:
+			return false
+		case is("has a turn running"):
+			held[name] = true
+		case is("is answered and its turn ends"):
+			if i == 0 || lines[i-1] != "When client "+name+" chats" {
+				return false
+			}
+		case is("has disconnected"):
+			left[name] = true
+		case is("loads the session of client"):
+			if of := line[strings.LastIndex(line, " ")+1:]; !left[of] {
+				return false
+			}
+		case is("is connected"), is("has a session"):
+			left[name] = false
+		}
+	}
+	return true
 }
