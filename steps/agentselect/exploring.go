@@ -225,8 +225,8 @@ func (g game) moves(m move, p *player, c string) []string {
 	return nil
 }
 
-// Legal implements steps.Shortener: while a turn of a client is held, it does nothing but switch, and let it end; before
-// it does anything else, its switches are answered; what another client loads is the session of one that has left.
+// Legal implements steps.Shortener: while a turn of a client is held, it does nothing but switch, and let it end. Its
+// switches are answered before it does anything else. What another client loads is the session of one that has left.
 func (Protocol) Legal(lines []string) bool {
 	held, left, open := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for i, line := range lines {

@@ -79,7 +79,8 @@ var machines = []obligation.Machine{
 	}},
 	{Name: "a turn", Moves: []obligation.Move{
 		{To: "running", On: "chat"},
-		{From: "running", To: "running", On: "switch_agent is refused with agent_busy", Clauses: []string{"AS-064", "AS-090"}},
+		{From: "running", To: "running", On: "switch_agent is refused with agent_busy",
+			Clauses: []string{"AS-064", "AS-090"}},
 		{From: "running", To: "asking", On: "a request to the user", Clauses: []string{"AS-064"}},
 		{From: "asking", To: "running", On: "the user's answer"},
 		{From: "running", To: "idle", On: "complete, or abort", Clauses: []string{"AS-111"}},

@@ -116,10 +116,11 @@ func (m *Model) talks(c *conn, r transcript.Record) {
 	}
 }
 
-// tells reports whether a message identifies its connection: on a socket, by its id, or because there is only one. The
-// harness knows which of its clients has sent it.
+// tells reports whether a message identifies its connection: on a socket, by its id, or because there is only one. Of
+// its own clients the harness knows it.
 func (m *Model) tells(c *conn, r transcript.Record) bool {
-	return m.ours() || r.Kind == transcript.Frame || len(m.conns) == 1 || c.id != "" && bytes.Contains(r.Bytes, []byte(c.id))
+	return m.ours() || r.Kind == transcript.Frame || len(m.conns) == 1 ||
+		c.id != "" && bytes.Contains(r.Bytes, []byte(c.id))
 }
 
 // answered takes the answer to an HTTP request.
