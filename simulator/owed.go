@@ -16,6 +16,9 @@ func (s *Session) Owed() (list []steps.Owed, count int, modelled bool) {
 	return list, count, true
 }
 
+// Unowed says why it is not known any more what is owed, if nothing is listed by Owed; "" if nothing is owed.
+func (s *Session) Unowed() string { return s.owing.Unknown() }
+
 // Wait says in a line what the running step waits for that is owed: what, by whom, since when, by which clauses, and
 // how to end the wait. "" if no step waits, or nothing is owed.
 func (s *Session) Wait() string {

@@ -132,3 +132,18 @@ func TestWait(t *testing.T) {
 		t.Errorf("after the step: %q", got)
 	}
 }
+
+// TestUnowed: after a deviation nobody can say what is owed, and the session says that, and why.
+func TestUnowed(t *testing.T) {
+	s := openMutant(t, "input-routed-twice")
+	does(t, s, `session "main" of agents "a" and "b" where agent "a" is active`)
+	if why := s.Unowed(); why != "" {
+		t.Errorf("before any input: %s", why)
+	}
+	does(t, s, `the user says "one"`)
+	comes(t, s, "TURN_ACCEPTED")
+	list, count, _ := s.Owed()
+	if why := s.Unowed(); count > 0 || !strings.Contains(why, "deviates (RT-") {
+		t.Errorf("%q is owed, and %q", whats(list), why)
+	}
+}

@@ -133,6 +133,28 @@ func (o *Owing) now(began time.Time) (list []Owed, count int) {
 	return list, len(o.list)
 }
 
+// Unknown says why it is not known any more what is owed, after the records that were taken; "" if it is known.
+func (o *Owing) Unknown() string {
+	if o == nil {
+		return ""
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.model == nil {
+		return "records were lost"
+	}
+	if len(o.list) > 0 {
+		return ""
+	}
+	for _, f := range o.model.Findings() {
+		if !f.OK && f.Model != "" {
+			return fmt.Sprintf("record %d deviates (%s), and what follows from that nobody can say", f.At,
+				strings.Join(f.Clauses[:min(len(f.Clauses), fewClauses)], " "))
+		}
+	}
+	return ""
+}
+
 // JoinOwed returns what several owe together, oldest first, as Owing.Read does.
 func JoinOwed(lists ...[]Owed) []Owed {
 	all := slices.Concat(lists...)

@@ -16,7 +16,10 @@ func (t *Terminal) printOwed(context.Context, []string) error {
 	switch {
 	case !modelled:
 		return fmt.Errorf("what is owed is not known: %s has no model yet", t.o.Session.Protocol())
-	case count == 0:
+	case count > 0:
+	case t.o.Session.Unowed() != "":
+		t.printText("  what is owed is not known any more: %s", t.o.Session.Unowed())
+	default:
 		t.printText("  nothing is owed")
 	}
 	for _, o := range list {
