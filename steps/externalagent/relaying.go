@@ -67,7 +67,7 @@ func (s *suite) hostIsThere(ctx context.Context, agent *party) error {
 		if err := s.getsIn(ctx, h); err != nil {
 			return err
 		}
-		if _, err := s.needAnswer(ctx, h.last, vocab.RelayJoined, "EA-025", "EA-028"); err != nil {
+		if _, err := s.needAnswer(ctx, h.last); err != nil {
 			return err
 		}
 		h.joined = true
@@ -243,11 +243,9 @@ func (s *suite) askAtOnce(ctx context.Context, a, b string, n int) error {
 		}
 	}
 	for _, q := range asked {
-		rec, err := s.needAnswer(ctx, q, vocab.SnapshotState, "EA-041", "EA-077a")
-		if err != nil {
+		if _, err := s.needAnswer(ctx, q); err != nil {
 			return err
 		}
-		s.passes(rec.N, "EA-041", "EA-077a")
 	}
 	return nil
 }
@@ -273,11 +271,9 @@ func (s *suite) pipelines(ctx context.Context, name string, n int) error {
 			}
 			continue
 		}
-		rec, err := s.needAnswer(ctx, q, vocab.SnapshotState, "EA-041", "EA-077a")
-		if err != nil {
+		if _, err := s.needAnswer(ctx, q); err != nil {
 			return err
 		}
-		s.passes(rec.N, "EA-041", "EA-077a", "EA-023a")
 	}
 	return nil
 }

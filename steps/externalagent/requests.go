@@ -127,21 +127,28 @@ func (s *suite) instead(q *request, miss *verdict.Miss) (string, int) {
 	return fmt.Sprintf("no answer whose replyTo is %q: %s", q.id, miss.Reason), miss.At
 }
 
-// needAnswer waits for an answer of a kind to a request, without which a scenario cannot continue. A miss breaks the
-// clauses; an answer does not pass them.
-func (s *suite) needAnswer(ctx context.Context, q *request, kind string, clauses ...string) (transcript.Record, error) {
+// needAnswer waits for the answer of its own type to a request, without which a scenario cannot continue, and reports
+// what it shows.
+func (s *suite) needAnswer(ctx context.Context, q *request) (transcript.Record, error) {
 	rec, miss := s.answer(ctx, q)
-	expected := fmt.Sprintf("%s with replyTo %q, the id of %s", kind, q.id, q.kind)
-	switch {
-	case miss != nil:
-		return rec, s.Need(q.unanswered(miss, expected, clauses...))
-	case s.inactive(q, &rec):
+	if miss == nil && s.inactive(q, &rec) {
 		return rec, steps.NotTestedf("no session is active for %s: none was started, and %s is refused rightly: %s",
 			q.of.name, q.kind, steps.Seen(rec))
-	case kindOf(&rec) != kind:
-		return rec, s.Need(steps.CheckOf(rec, false, expected, clauses...))
 	}
-	return rec, nil
+	return rec, s.answered(q, rec, miss)
+}
+
+// answered reports what the answer to a request shows that must be one of its own type.
+func (s *suite) answered(q *request, rec transcript.Record, miss *verdict.Miss) (err error) {
+	for _, f := range s.model().Answer(s.T.Page(q.mark-1, 1)[0], rec, miss) {
+		if f = s.quote(f); kindOf(&rec) == model.AnswerOf[q.kind] {
+			f.Group = kindOf(&rec) + " " + f.Clauses[0]
+			_ = s.Judge(f)
+		} else {
+			err = s.Need(f)
+		}
+	}
+	return err
 }
 
 // inactive reports whether a request was refused because no session is active, and rightly: its party has not joined,

@@ -166,6 +166,7 @@ func (l *line) answered(q *request, m message) {
 		if q.due == nil || q.due.Done {
 			s.kept(m, answered[q.kind]...)
 		}
+		l.keeps(q, m)
 		l.course(q, m)
 	}
 	if q.due != nil && m.kind == AnswerOf[q.kind] {
@@ -394,7 +395,7 @@ func (l *line) ends(m message) {
 	if l.session != "" && !l.s.crowd && l.pending == 0 {
 		l.ofSession(m, "EA-064")
 	}
-	l.ending, l.over, l.session = false, true, ""
+	l.ending, l.over, l.session, l.reset = false, true, "", l.place
 	l.before, l.words, l.history = l.words, nil, nil
 	if l.last != nil {
 		l.history, _ = l.last.history.([]any)

@@ -73,6 +73,8 @@ type line struct {
 	pending int             // unanswered session.start
 	ending  bool            // session.end is unanswered
 	over    bool            // session.ended was received, without a later session.start
+	place   string          // the relay session that it asked for last
+	reset   string          // the one in which session.ended was received
 	states
 }
 
@@ -141,7 +143,7 @@ func (s *server) take(m message) {
 		l = &line{s: s, book: &owes, opened: m.Kind == transcript.Open, requests: map[string]*request{},
 			started: map[string]bool{}}
 		if old != nil && s.ours { // the same party comes back
-			l.session, l.started, l.over = old.session, old.started, old.over
+			l.session, l.started, l.over, l.reset = old.session, old.started, old.over, old.reset
 		}
 		s.books, s.lines[m.Conn] = append(s.books, l.book), l
 		s.crowd, s.unknown = !s.ours && len(s.lines) > 1, s.unknown || !l.opened
@@ -182,7 +184,7 @@ func (l *line) sent(m message) {
 	l.unclear = l.unclear || !q.legal
 	switch m.kind {
 	case vocab.RelayJoin:
-		l.s.moved = m.N
+		l.s.moved, l.place = m.N, m.word(vocab.SessionID)
 	case vocab.SessionStart:
 		l.pending++
 		l.suspects, l.quick, l.shot, l.words = nil, nil, nil, nil
