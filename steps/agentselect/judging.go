@@ -20,6 +20,7 @@ type judge struct {
 func (s *suite) found(c *client, after int, clauses ...string) []verdict.Finding {
 	found := s.model().On(c.name, after, clauses...)
 	for i, f := range found {
+		found[i].Judge = verdict.ByModel
 		if r := s.Between(c.name, f.At-1, f.At+1); !f.OK && len(r) > 0 {
 			found[i].Observed = steps.Seen(r[0])
 		}
@@ -43,7 +44,7 @@ func (s *suite) model() *model.Model {
 // finding that breaks a clause of the scenario.
 func (s *suite) report() (err error) {
 	for _, f := range s.model().Fresh() {
-		f.Model = ""
+		f.Model, f.Judge = "", verdict.ByModel
 		if c := s.actor; c != nil && f.At == c.act.mark {
 			f.Miss = c.act.missed
 		}

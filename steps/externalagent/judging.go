@@ -52,6 +52,7 @@ func (s *suite) found(r *transcript.Record, clauses ...string) []verdict.Finding
 	list := s.model().At(r.N, clauses...)
 	for i := range list {
 		list[i] = s.quote(list[i])
+		list[i].Judge = verdict.ByModel
 		list[i].Group = kindOf(r) + " " + list[i].Clauses[0]
 	}
 	return list
