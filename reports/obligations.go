@@ -39,7 +39,7 @@ func (r *Run) reachedLine(l lang.Lang, verbose bool) string {
 	}
 	var names []string
 	for _, o := range never {
-		names = append(names, o.On+" → "+o.Owes)
+		names = append(names, l.Of(o.On)+" → "+l.Of(o.Owes))
 	}
 	return line + "; " + l.Say("not: %s", strings.Join(names, ", "))
 }

@@ -140,6 +140,9 @@ func (s *suite) needAnswer(ctx context.Context, q *request) (transcript.Record, 
 
 // answered reports what the answer to a request shows that must be one of its own type.
 func (s *suite) answered(q *request, rec transcript.Record, miss *verdict.Miss) (err error) {
+	if q.mark == 0 {
+		return steps.NotTestedf("%s was not sent", q.kind)
+	}
 	for _, f := range s.model().Answer(s.T.Page(q.mark-1, 1)[0], rec, miss) {
 		if f = s.quote(f); kindOf(&rec) == model.AnswerOf[q.kind] {
 			f.Group = kindOf(&rec) + " " + f.Clauses[0]

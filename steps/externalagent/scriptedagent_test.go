@@ -24,6 +24,7 @@ import (
 type mind struct {
 	early    string        // it does not wait for relay.joined
 	hasty    bool          // it does not wait for relay.joined
+	spoke    bool          // it has said something, which a state of its own may show
 	blind    bool          // it calls after a result without waiting for the state
 	stubborn bool          // it acts on what it knew before the latest state
 	frail    bool          // it gives up at a refusal or at what it does not understand
@@ -237,6 +238,8 @@ func (a *scriptedAgent) hear(ctx context.Context, b []byte) error {
 		}
 		a.tools, _ = env.Payload[vocab.ToolSchema].([]any)
 		switch {
+		case a.waits == vocab.ToolCall && a.spoke: // what it has said came into the history after the call
+			a.spoke = false
 		case a.waits == vocab.ToolCall: // its result is still to come
 			a.waits = "a result"
 		case a.waits == "a state", a.waits == vocab.SnapshotGet && env.Type == vocab.SnapshotState, a.waits == "tools":
@@ -260,6 +263,7 @@ func (a *scriptedAgent) hear(ctx context.Context, b []byte) error {
 		case a.shy && !a.started:
 			return a.begin(ctx)
 		case !a.well:
+			a.spoke = true
 			return a.send(ctx, vocab.AgentMessage, object{"text": "I see."})
 		}
 	case vocab.SessionEnded:
