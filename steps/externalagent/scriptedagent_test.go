@@ -232,16 +232,13 @@ func (a *scriptedAgent) hear(ctx context.Context, b []byte) error {
 		a.started = true
 		a.waits = "a state"
 	case vocab.StateUpdated, vocab.SnapshotState:
-		a.knew = a.tools
-		if ui, ok := env.Payload[vocab.Spec].(object); ok || !a.kept {
-			a.ui = ui
-		}
-		a.tools, _ = env.Payload[vocab.ToolSchema].([]any)
+		a.sees(env.Payload)
 		switch {
-		case a.waits == vocab.ToolCall && a.spoke: // what it has said came into the history after the call
+		case a.waits == vocab.ToolCall: // its result is still to come, or it has spoken, which the history shows
+			if !a.spoke {
+				a.waits = "a result"
+			}
 			a.spoke = false
-		case a.waits == vocab.ToolCall: // its result is still to come
-			a.waits = "a result"
 		case a.waits == "a state", a.waits == vocab.SnapshotGet && env.Type == vocab.SnapshotState, a.waits == "tools":
 			return a.act(ctx, a.goesBy())
 		}
@@ -270,6 +267,15 @@ func (a *scriptedAgent) hear(ctx context.Context, b []byte) error {
 		return errEnough
 	}
 	return nil
+}
+
+// sees takes a state.
+func (a *scriptedAgent) sees(state object) {
+	a.knew = a.tools
+	if ui, ok := state[vocab.Spec].(object); ok || !a.kept {
+		a.ui = ui
+	}
+	a.tools, _ = state[vocab.ToolSchema].([]any)
 }
 
 // isRefused continues after a refusal, a limited number of times.

@@ -135,7 +135,8 @@ var slowRelay = badChat{talk: func(ctx context.Context, c *websocket.Conn) {
 		case <-time.After(muteEvent / 2): // the delay under test
 		case <-ctx.Done():
 		}
-		says("relay.joined", fmt.Sprintf(`{"role":%q,"sessionId":%q}`, textOf(string(got), "role"), textOf(string(got), "sessionId")))
+		says("relay.joined", fmt.Sprintf(`{"role":%q,"sessionId":%q}`, textOf(string(got), "role"),
+			textOf(string(got), "sessionId")))
 	}
 }}
 
