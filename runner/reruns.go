@@ -328,6 +328,7 @@ func (r *run) judgeDoubted(ctx context.Context, d *driverRun) {
 		return
 	}
 	slices.Sort(broken)
+	count, first = d.envs.Strays(broken...)
 	for i := range list {
 		list[i].stands = func(f steps.Failure) bool { return slices.Contains(broken, f.Clause) }
 	}

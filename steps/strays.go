@@ -41,14 +41,16 @@ func (w *World) Strayed(one Stray) {
 // Beside reports whether other scenarios run at the same time.
 func (w *World) Beside() bool { return w.beside }
 
-// Strays returns the number of strays, and the first of the most frequent kind, with the clauses of all.
-func (e *Env) Strays() (count int, first Stray) {
+// Strays returns the number of strays, and the first of the most frequent kind, with the clauses of all. If clauses are
+// given, that kind breaks one of them: of what one cause does, that tells what was found broken.
+func (e *Env) Strays(breaks ...string) (count int, first Stray) {
 	e.strays.mu.Lock()
 	defer e.strays.mu.Unlock()
 	most := 0
 	for i, k := range e.strays.kinds {
 		count += e.strays.times[i]
-		if e.strays.times[i] > most {
+		told := len(breaks) == 0 || slices.ContainsFunc(k.Clauses, func(id string) bool { return slices.Contains(breaks, id) })
+		if told && e.strays.times[i] > most {
 			most, first = e.strays.times[i], k
 		}
 	}

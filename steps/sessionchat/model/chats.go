@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"slices"
 
 	"parley/internal/llm"
@@ -146,10 +147,11 @@ func (c *Chat) misses(msg message) {
 }
 
 // endTurn takes a result as the end of one of the running turns of its session: of the latest one that was answered,
-// and of those before it, or else of the oldest that it may belong to.
+// and of those before it, or else of the oldest that it may belong to. A copy of the end of an earlier turn ends no
+// turn whose model waits or fails, unless no other result comes.
 func (m *Model) endTurn(running []*Chat, msg message) {
 	for i, c := range slices.Backward(running) {
-		if c.answered.r.N > 0 {
+		if c.answered.r.N > 0 && !(c.held && c.repeats(msg)) {
 			for _, was := range running[:i] {
 				was.result, was.replaced = msg, true
 			}
@@ -158,7 +160,8 @@ func (m *Model) endTurn(running []*Chat, msg message) {
 		}
 	}
 	for _, c := range running {
-		if c.stop.r.N > 0 && msg.text(vocab.Subtype) == vocab.Interrupted || c.fails || !c.doubts(msg, m.OwnModel) {
+		known := (c.stop.r.N > 0 && msg.text(vocab.Subtype) == vocab.Interrupted || c.fails) && !c.repeats(msg)
+		if known || !c.doubts(msg, m.OwnModel) {
 			c.result = msg
 			return
 		}
@@ -171,6 +174,13 @@ func (m *Model) endTurn(running []*Chat, msg message) {
 			c.told = msg
 		}
 	}
+}
+
+// repeats reports whether a result is, byte for byte and with its time, that of an earlier turn of the session.
+func (c *Chat) repeats(msg message) bool {
+	return msg.text(vocab.Timestamp) != "" && slices.ContainsFunc(c.before, func(was *Chat) bool {
+		return was.result.r.N > 0 && bytes.Equal(was.result.r.Bytes, msg.r.Bytes)
+	})
 }
 
 // doubts reports whether a result before the answer may belong to an earlier turn of the session: it may repeat the

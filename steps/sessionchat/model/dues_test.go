@@ -11,12 +11,15 @@ import (
 // whether that is right.
 func TestDues(t *testing.T) {
 	const (
-		open   = "A open\n" // so that ask1 is record 2
-		held   = "A > chat red: [[hold x-1]]\n"
-		stop   = `A > interrupt {"agent_id":"red"}` + "\n"
-		said   = "A < stream red s-1: [[echo x-1]]\n"
-		saidX2 = "A < stream red s-1: [[echo x-2]] \n"
-		vain   = "- " + InVain + "2: no such message within 2 s\n"
+		open    = "A open\n" // so that ask1 is record 2
+		held    = "A > chat red: [[hold x-1]]\n"
+		stop    = `A > interrupt {"agent_id":"red"}` + "\n"
+		said    = "A < stream red s-1: [[echo x-1]]\n"
+		saidX2  = "A < stream red s-1: [[echo x-2]] \n"
+		dated   = `A < result {"agent_id":"red","session_id":"s-1","timestamp":"t1","message":{"subtype":"success"}}` + "\n"
+		heldX2  = "A > chat red: [[hold x-2]]\nA < stream red s-1: holding x-2 \n"
+		failsX2 = "A > chat red: [[fail x-2 500]]\n"
+		vain    = "- " + InVain + "2: no such message within 2 s\n"
 	)
 	for _, r := range []struct {
 		reason, in string
@@ -37,6 +40,11 @@ func TestDues(t *testing.T) {
 		{"and does, as the next one shows", open + whole1 + ask2 + success + saidX2 + success, 5, End, 8, true},
 		{"and does not, as no other comes",
 			open + whole1 + ask2 + success + "- " + InVain + "5: no such message within 2 s\n", 5, End, 6, true},
+		{"a copy of the end before, while the model waits", open + ask1 + said + dated + heldX2 + dated, 5, Running, 0, true},
+		{"and the end after that", open + ask1 + said + dated + heldX2 + dated + success, 5, End, 8, true},
+		{"a copy of the end before, while the model fails", open + ask1 + said + dated + failsX2 + dated, 5, End, 0, false},
+		{"an end like the one before, without its time", open + ask1 + said + success + heldX2 + success, 5, Running, 7,
+			false},
 		{"one that ends otherwise", open + whole1 + ask2 + interrupted, 5, End, 6, true},
 		{"that of an error", open + "A > chat red: [[fail x-1 500]]\n" + `A < error {"agent_id":"red"}`, 2, End, 3, true},
 		{"the end of an interrupted turn", open + held + stop + interrupted, 2, Stop, 4, true},
