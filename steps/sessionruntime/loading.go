@@ -65,7 +65,6 @@ type loaded struct {
 
 	act    string // in progress; "" for none
 	nonce  string // of the act
-	to     string // the agent that the input must reach
 	turn   judge.Message
 	passed int  // outputs that were forwarded
 	cancel bool // the user has cancelled
@@ -81,15 +80,15 @@ func (l *loaded) Dial() driver.OpenOptions {
 func (l *loaded) Act(name string) []driver.Message {
 	l.act, l.passed, l.cancel, l.turn = name, 0, false, judge.Message{}
 	l.serial++
-	l.nonce, l.to = l.mark.Nonce(l.serial), l.active
+	l.nonce = l.mark.Nonce(l.serial)
 	f := frame{event: vocab.UserInput, from: judge.Frontend, payload: "what about " + l.nonce + "?"}
 	switch name {
 	case loadMention:
-		l.to = l.agents[0]
-		if l.active == l.to {
-			l.to = l.agents[1]
+		other := l.agents[0]
+		if l.active == other {
+			other = l.agents[1]
 		}
-		f.payload = map[string]any{"text": "what about " + l.nonce + "?", "mentioned_agent_id": l.to}
+		f.payload = map[string]any{"text": "what about " + l.nonce + "?", "mentioned_agent_id": other}
 	case loadMember:
 		f = l.member()
 	}

@@ -1,18 +1,12 @@
 package model
 
 import (
-	"flag"
-	"os"
 	"slices"
 	"testing"
 
-	"github.com/goccy/go-yaml"
-	"github.com/google/go-cmp/cmp"
-
 	"parley/steps/obligation"
+	"parley/steps/obligation/obligationtest"
 )
-
-var update = flag.Bool("update", false, "write duties.yaml anew")
 
 // TestDuties: duties.yaml has the obligations that arise in the transcripts of these tests, with their clauses.
 func TestDuties(t *testing.T) {
@@ -30,24 +24,7 @@ func TestDuties(t *testing.T) {
 	for _, r := range owingRows {
 		collect(r.in)
 	}
-	if *update {
-		out, err := yaml.MarshalWithOptions(found.List(), yaml.Flow(false))
-		if err != nil {
-			t.Fatal(err)
-		}
-		out = append([]byte("# What TestDuties has found; -update writes it anew.\n"), out...)
-		if err := os.WriteFile("duties.yaml", out, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	chart, err := Chart()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(chart.Duties, found.List()); diff != "" {
-		t.Errorf("duties.yaml; want(-) got(+); go test -run TestDuties -update:\n%s", diff)
-	}
+	obligationtest.Duties(t, found.List(), obligationtest.OfChart(Chart))
 }
 
 // TestChart: every clause of a life cycle is one that the model judges, and everything owed has a name.
@@ -56,16 +33,7 @@ func TestChart(t *testing.T) {
 	for _, m := range slices.Concat(All(), Foreign()) {
 		judged = append(judged, m.Clauses...)
 	}
-	judged = slices.Concat(judged, preselected, unsent, sending)
-	for _, m := range machines {
-		for _, move := range m.Moves {
-			for _, id := range move.Clauses {
-				if !slices.Contains(judged, id) {
-					t.Errorf("%s: %s is not judged", m.Name, id)
-				}
-			}
-		}
-	}
+	obligationtest.Moves(t, machines, slices.Concat(judged, preselected, unsent, sending))
 	chart, err := Chart()
 	if err != nil {
 		t.Fatal(err)

@@ -1,20 +1,15 @@
 package model
 
 import (
-	"flag"
-	"os"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/goccy/go-yaml"
-	"github.com/google/go-cmp/cmp"
-
 	vocab "parley/protocol/externalagent"
 	"parley/steps/obligation"
+	"parley/steps/obligation/obligationtest"
 )
-
-var update = flag.Bool("update", false, "write duties.yaml anew")
 
 // TestDuties: duties.yaml has the obligations that arise in the transcripts of these tests, with their clauses.
 func TestDuties(t *testing.T) {
@@ -45,26 +40,14 @@ func TestDuties(t *testing.T) {
 	for role, duties := range all {
 		lists[role] = duties.List()
 	}
-	if *update {
-		out, err := yaml.MarshalWithOptions(lists, yaml.Flow(false))
-		if err != nil {
-			t.Fatal(err)
+	obligationtest.Duties(t, lists, func() (map[string][]obligation.Duty, error) {
+		has, errs := map[string][]obligation.Duty{}, error(nil)
+		for _, role := range []string{vocab.Host, vocab.Relay, vocab.Agent} {
+			chart, err := Chart(role)
+			has[role], errs = chart.Duties, errors.Join(errs, err)
 		}
-		out = append([]byte("# What TestDuties has found; -update writes it anew.\n"), out...)
-		if err := os.WriteFile("duties.yaml", out, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	for _, role := range []string{vocab.Host, vocab.Relay, vocab.Agent} {
-		chart, err := Chart(role)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(chart.Duties, lists[role]); diff != "" {
-			t.Errorf("duties.yaml, %s; want(-) got(+); go test -run TestDuties -update:\n%s", role, diff)
-		}
-	}
+		return has, errs
+	})
 }
 
 // everyMessage has each message that a relay passes on, from who sends it.
@@ -82,16 +65,8 @@ func everyMessage() (out []string) {
 // TestChart: every clause of a life cycle is one that the model judges of that role.
 func TestChart(t *testing.T) {
 	for role, list := range machines {
-		judges := slices.Concat(ofMessages[role], ofCourses[role], ofForeign[role], []string{"EA-077", "EA-051", "EA-072"})
-		for _, m := range list {
-			for _, move := range m.Moves {
-				for _, id := range move.Clauses {
-					if !slices.Contains(judges, id) {
-						t.Errorf("%s, %s: %s is not judged", role, m.Name, id)
-					}
-				}
-			}
-		}
+		judged := slices.Concat(ofMessages[role], ofCourses[role], ofForeign[role], []string{"EA-077", "EA-051", "EA-072"})
+		obligationtest.Moves(t, list, judged)
 	}
 	if _, err := Chart("nobody"); err == nil {
 		t.Error("a role that there is not has a chart")

@@ -52,8 +52,8 @@ func (c *Chat) Settled(what Due) int {
 	return c.result.r.N
 }
 
-// Doubtful returns the record of a result that may be that of an earlier turn, while there is no other; else 0. If
-// another one is waited for in vain (InVain), it counts.
+// Doubtful returns the record of a result that may be that of an earlier turn, while there is no other; else 0. It
+// counts once a wait for another one was in vain (InVain).
 func (c *Chat) Doubtful() int {
 	if c.result.r.N > 0 {
 		return 0

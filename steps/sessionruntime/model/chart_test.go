@@ -1,17 +1,11 @@
 package model
 
 import (
-	"flag"
-	"os"
 	"testing"
 
-	"github.com/goccy/go-yaml"
-	"github.com/google/go-cmp/cmp"
-
 	"parley/steps/obligation"
+	"parley/steps/obligation/obligationtest"
 )
-
-var update = flag.Bool("update", false, "write duties.yaml anew")
 
 // TestDuties: duties.yaml has the obligations that arise in the transcripts of these tests, with their clauses.
 func TestDuties(t *testing.T) {
@@ -23,36 +17,10 @@ func TestDuties(t *testing.T) {
 			b.Take(record)
 		}
 	}
-	if *update {
-		out, err := yaml.MarshalWithOptions(duties.List(), yaml.Flow(false))
-		if err != nil {
-			t.Fatal(err)
-		}
-		out = append([]byte("# What TestDuties has found; -update writes it anew.\n"), out...)
-		if err := os.WriteFile("duties.yaml", out, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	chart, err := Chart()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(chart.Duties, duties.List()); diff != "" {
-		t.Errorf("duties.yaml; want(-) got(+); go test -run TestDuties -update:\n%s", diff)
-	}
+	obligationtest.Duties(t, duties.List(), obligationtest.OfChart(Chart))
 }
 
 // TestChart: every clause of a life cycle is one that the model judges.
 func TestChart(t *testing.T) {
-	judges := setOf(Clauses())
-	for _, m := range machines {
-		for _, move := range m.Moves {
-			for _, id := range move.Clauses {
-				if !judges[id] {
-					t.Errorf("%s: %s is not judged", m.Name, id)
-				}
-			}
-		}
-	}
+	obligationtest.Moves(t, machines, Clauses())
 }
