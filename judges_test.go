@@ -91,7 +91,7 @@ func (j judging) judgeEach(t *testing.T, p steps.Protocol) {
 	for _, row := range ledger.Rows() {
 		monitored := slices.ContainsFunc(p.Monitors(),
 			func(m monitor.Monitor) bool { return slices.Contains(m.Clauses, row.ID) })
-		if row.Judged != "" && row.Level.Binding() && len(j[ledger.Protocol][row.ID]) == 0 && !monitored {
+		if len(row.Judged) > 0 && row.Level.Binding() && len(j[ledger.Protocol][row.ID]) == 0 && !monitored {
 			t.Errorf("%s is judged by %q according to the ledger, and by nothing in a run", row.ID, row.Judged)
 		}
 	}

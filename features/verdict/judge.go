@@ -238,7 +238,7 @@ type Finding struct {
 	Judge Judge // what has judged it; "": a step by itself, from records. Of monitors it is set by the caller
 }
 
-// Judge is what judges a clause. Each clause has one (Row.Judged).
+// Judge is what judges a clause.
 type Judge string
 
 const (
@@ -252,6 +252,30 @@ const (
 
 // judges are the values of Row.Judged.
 var judges = []Judge{ByModel, ByPage, ByLog, ByLLM}
+
+// Judges are what judges a clause: one, or one for each thing that its sentence says, such as the answer that a client
+// receives and the request that the large language model gets. A ledger has a word or a list of words.
+type Judges []Judge
+
+// UnmarshalYAML implements yaml.InterfaceUnmarshaler.
+func (js *Judges) UnmarshalYAML(read func(any) error) error {
+	var one Judge
+	if read(&one) == nil {
+		*js = Judges{one}
+		return nil
+	}
+	return read((*[]Judge)(js))
+}
+
+// known reports whether each is one that a ledger may name, and none is named twice.
+func (js Judges) known() bool {
+	for i, j := range js {
+		if !slices.Contains(judges, j) || slices.Contains(js[:i], j) {
+			return false
+		}
+	}
+	return true
+}
 
 // Miss says that an awaited record did not come, and why.
 type Miss struct {

@@ -21,7 +21,7 @@ type Row struct {
 	// What is needed to observe it, joined by +: passive (only the connection, whoever acts on it), wire, page, config,
 	// model, user, fault, log; or none.
 	Observed string   `yaml:"observed"`
-	Judged   Judge    `yaml:"judged"` // what judges it, if it is tested; "": not said, or several do
+	Judged   Judges   `yaml:"judged"` // what judges it, if it is tested; empty: not said
 	Status   string   `yaml:"status"` // tested or excluded
 	Reason   string   `yaml:"reason"` // why it is excluded
 	Fair     string   `yaml:"fair"`   // the fair reading of a CONFLICT
@@ -138,9 +138,9 @@ func (r Row) check() error {
 		}
 	}
 	switch {
-	case r.Judged != "" && !slices.Contains(judges, r.Judged):
-		return fmt.Errorf("judged is %q; want one of %v", r.Judged, judges)
-	case r.Judged != "" && r.Status != "tested":
+	case !r.Judged.known():
+		return fmt.Errorf("judged is %q; want one of %v, or a list of them", r.Judged, judges)
+	case len(r.Judged) > 0 && r.Status != "tested":
 		return fmt.Errorf("judged is %q, but it is not tested", r.Judged)
 	case r.Passive() && r.Status != "tested":
 		return fmt.Errorf("observed is %q, but it is not tested", r.Observed)

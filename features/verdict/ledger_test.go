@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -72,6 +73,19 @@ func TestParseLedger(t *testing.T) {
 	}
 }
 
+// TestJudged: a row names one judge, or one for each thing that its sentence says.
+func TestJudged(t *testing.T) {
+	for words, want := range map[string]Judges{"model": {ByModel}, "[model, llm]": {ByModel, ByLLM}, "[]": {}} {
+		l, err := ParseLedger([]byte(strings.Replace(ledger, "status: tested", "judged: "+words+"\n    status: tested", 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if row, _ := l.Row("AS-001"); !slices.Equal(row.Judged, want) {
+			t.Errorf("judged: %s is read as %q", words, row.Judged)
+		}
+	}
+}
+
 func TestParseLedgerRefuses(t *testing.T) {
 	rows := []struct{ reason, old, new, want string }{
 		{"invalid YAML", "clauses:", "clauses: [", "ledger: "},
@@ -92,6 +106,9 @@ func TestParseLedgerRefuses(t *testing.T) {
 		{"no section", "    section: \"1.2\"\n", "", "AS-003: text, source and section are required"},
 		{"an unknown status", "status: tested", "status: later", `AS-001: status is "later"`},
 		{"no status", "    status: excluded\n", "", `AS-002a: status is ""`},
+		{"an unknown judge", "status: tested", "judged: jury\n    status: tested", "AS-001: judged is [\"jury\"]; want one of"},
+		{"a judge named twice", "status: tested", "judged: [llm, llm]\n    status: tested", "judged is [\"llm\" \"llm\"]"},
+		{"judged, and excluded", "status: excluded", "judged: log\n    status: excluded", "but it is not tested"},
 		{"excluded without a reason", "    reason: Nobody can see it.\n", "", "AS-002a: excluded without a reason"},
 		{"a CONFLICT without its fair reading", "    fair: Either.\n", "", "AS-003: a CONFLICT needs its fair reading"},
 	}

@@ -236,7 +236,11 @@ func clausePage(b *book, r verdict.Row, l lang.Lang) string {
 		observed = "观察方式"
 	}
 	p.field(observed, l.Of(describeObserved(r.Observed)))
-	p.field("judge", l.Of(judgeWords[r.Judged]))
+	var judges []string
+	for _, j := range r.Judged {
+		judges = append(judges, l.Of(judgeWords[j]))
+	}
+	p.field("judge", strings.Join(judges, l.Say("; ")))
 	p.field("see", strings.Join(append(append([]string{}, r.See...), r.JudgedBy...), l.Say(", ")))
 	if !r.Tested() {
 		p.field("excluded", row.Reason)
