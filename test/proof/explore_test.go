@@ -8,6 +8,7 @@ import (
 
 	"parley/features/verdict"
 	"parley/internal/tier"
+	vocab "parley/protocol/externalagent"
 	"parley/runner"
 	"parley/steps/protocols"
 	"parley/target"
@@ -111,34 +112,59 @@ func TestExploreRuntimeFinds(t *testing.T) {
 	}
 }
 
-// TestExploreHunts checks that random sequences find most of the mutants of agent-select, each within half a minute.
+// TestExploreConforming: no random sequence breaks a clause of the bundled page, which is judged by what it shows.
+func TestExploreConforming(t *testing.T) {
+	suitetest.AwaitTurnOn(t, "agent-client")
+	o := suitetest.Bundled("agent-client", "")
+	o.Explore, o.Seed, o.Tags, o.AllowIncomplete = 4, 1, "@explored", true
+	if res := suitetest.Judge(t, o); res.Exit != verdict.ExitConformant {
+		t.Errorf("exit %d\n%s", res.Exit, suitetest.Console(t, res))
+	}
+}
+
+// TestExploreHunts checks that random sequences find most of the mutants of each protocol and role, each within half a
+// minute: of every few of them one is hunted.
 func TestExploreHunts(t *testing.T) {
 	tier.Night(t)
-	suitetest.AwaitTurn(t)
-	const nth = 8 // of the mutants each is hunted
-	found, of := 0, 0
-	for i, m := range suitetest.Mutants("agent-select", "") {
-		if i%nth != 0 {
-			continue
-		}
-		of++
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-		b := suitetest.BundledTarget("agent-select", "")
-		res, err := runner.Run(ctx, runner.Options{Protocols: protocols.All,
-			Profile: suitetest.MutantProfile("agent-select", ""), Launcher: m.Launch(b.Brain), Brain: b.Brain,
-			Drivers: []string{target.SSE}, Explore: 100, Seed: 1, Shrinking: time.Nanosecond, Tags: "@explored"})
-		cancel()
-		switch {
-		case err != nil:
-			t.Errorf("%s: %v", m.ID, err)
-		case len(suitetest.Broken(res)) > 0:
-			found++
-		default:
-			t.Logf("not found: %s %v (%s)", m.ID, m.Clauses, m.Why)
-		}
+	for _, hunt := range []struct {
+		protocol, role string
+		nth            int // of the mutants each is hunted
+	}{
+		{"agent-select", "", 8}, {"session-chat", "", 8}, {"session-runtime", "", 12}, {"external-agent", vocab.Host, 20},
+		{"external-agent", vocab.Relay, 10}, {"external-agent", vocab.Agent, 9}, {"agent-client", "", 8},
+	} {
+		t.Run(strings.TrimSpace(hunt.protocol+" "+hunt.role), func(t *testing.T) {
+			suitetest.AwaitTurnOn(t, hunt.protocol)
+			found, of := 0, 0
+			for i, m := range suitetest.Mutants(hunt.protocol, hunt.role) {
+				if i%hunt.nth != 0 {
+					continue
+				}
+				if of++; finds(t, hunt.protocol, hunt.role, m) {
+					found++
+				} else {
+					t.Logf("not found: %s %v (%s)", m.ID, m.Clauses, m.Why)
+				}
+			}
+			t.Logf("random sequences find %d of %d mutants", found, of)
+			if found*100 < of*60 {
+				t.Errorf("random sequences find %d of %d mutants; want 60 %%", found, of)
+			}
+		})
 	}
-	t.Logf("random sequences find %d of %d mutants", found, of)
-	if found*100 < of*60 {
-		t.Errorf("random sequences find %d of %d mutants; want 60 %%", found, of)
+}
+
+// finds reports whether random sequences find a mutant within half a minute.
+func finds(t *testing.T, protocol, role string, m runner.Mutant) bool {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	b, p := suitetest.BundledTarget(protocol, role), suitetest.MutantProfile(protocol, role)
+	res, err := runner.Run(ctx, runner.Options{Protocols: protocols.All, Profile: p, Role: role, Launcher: m.Launch(b.Brain),
+		Brain: b.Brain, Drivers: p.Drivers[:1], Explore: 100, Seed: 1, Shrinking: time.Nanosecond, Tags: "@explored"})
+	if err != nil {
+		t.Errorf("%s: %v", m.ID, err)
+		return false
 	}
+	return len(suitetest.Broken(res)) > 0
 }
