@@ -163,6 +163,7 @@ func (s *suite) learn(c *client, rec transcript.Record) {
 	case vocab.ConnectedEvent:
 		c.id = field(rec, vocab.ConnectionID)
 	case vocab.AgentListEvent:
+		s.RecordReach(steps.Greeted)
 		c.list = &rec
 		c.offered = agentInfos(field(rec, vocab.Agents))
 	}

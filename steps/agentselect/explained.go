@@ -173,25 +173,3 @@ func (s *suite) saidBefore(rec transcript.Record) bool {
 			field(r, vocab.PreviousAgentID) == field(rec, vocab.PreviousAgentID)
 	})
 }
-
-// unlisted returns the first finding that a client's agent_list breaks, if no agent can be told from it for certain.
-func (s *suite) unlisted(c *client) (verdict.Finding, bool) {
-	if c.list == nil {
-		return verdict.Finding{}, false
-	}
-	for _, id := range []string{"AS-083", "AS-113"} {
-		if f, found := firstBreaking(model.Agents(*c.list), id); found {
-			return f, true
-		}
-	}
-	return verdict.Finding{}, false
-}
-
-// judgeListed judges checks that read the agents of a client's agent_list: nothing, if it has the wrong form.
-func (s *suite) judgeListed(c *client, checks ...verdict.Finding) error {
-	if fault, found := s.unlisted(c); found {
-		_ = s.ExplainedBy(model.ListShape, fault, checks...)
-		return nil
-	}
-	return s.Judge(checks...)
-}

@@ -36,11 +36,11 @@ func (s *suite) switchIsAnswered(ctx context.Context, c *client) error {
 	case miss != nil && miss.NotOwed:
 		return steps.NotTestedf("%s", miss.Reason)
 	case miss != nil:
-		s.T.Remark(c.name, "%s", model.InVain(c.act.mark, miss.Reason))
+		s.T.Remark(c.name, "%s", model.InVain(model.AnswerTo(c.act.mark), miss.Reason))
 	case isSwitch(&rec):
 		s.confirmed(c, fmt.Sprint(field(rec, vocab.CurrentAgentID)))
 	}
-	return s.report()
+	return s.reportAll(miss)
 }
 
 // followsSessions lets every turn end and every message be answered, and reports what the model has found.
@@ -59,7 +59,7 @@ func (s *suite) followsSessions(ctx context.Context) error {
 			_ = s.fence(ctx, c) // an unanswered one is found with the next
 		}
 	}
-	return s.report()
+	return s.reportAll(nil)
 }
 
 var _ steps.Shortener = Protocol{}

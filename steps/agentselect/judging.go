@@ -1,9 +1,11 @@
 package agentselect
 
 import (
+	"cmp"
 	"slices"
 
 	"parley/features/verdict"
+	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/steps/agentselect/model"
 	"parley/steps/obligation"
@@ -13,40 +15,58 @@ import (
 // judge is the model of a scenario's connections: what it finds, steps report.
 type judge struct {
 	*model.Model
-	taken int // the last record that it has taken
+	taken    int // the last record that it has taken
+	told     int // findings that were reported, of clauses that the model alone judges
+	explored int // of other clauses, which are reported in random sequences only
 }
 
-// found returns what the model has found in the records of a client after a record, about some clauses.
-func (s *suite) found(c *client, after int, clauses ...string) []verdict.Finding {
-	found := s.model().On(c.name, after, clauses...)
-	for i, f := range found {
-		found[i].Judge = verdict.ByModel
-		if r := s.Between(c.name, f.At-1, f.At+1); !f.OK && len(r) > 0 {
-			found[i].Observed = steps.Seen(r[0])
-		}
-	}
-	return found
-}
-
-// model returns the model, which has taken all records so far.
-func (s *suite) model() *model.Model {
+// model returns the model, which has taken all records up to one.
+func (s *suite) model(last int) *model.Model {
 	if s.judge.Model == nil {
 		s.judge.Model = model.New(obligation.Ours)
+		s.judge.Known = model.Known{Default: s.Env.Profile.Agents.Default, Strict: s.Env.Strict}
+		if a, err := s.custom(); err == nil {
+			s.judge.Custom = []vocab.AgentInfo{{ID: a.ID, Name: a.Name, Description: a.Description}}
+		}
 	}
 	for _, r := range s.T.After(s.judge.taken) {
+		if r.N > last {
+			break
+		}
 		s.judge.Take(r)
 		s.judge.taken = r.N
 	}
 	return s.judge.Model
 }
 
-// report judges what the model has found since the last report, on all connections. It returns the error of the first
-// finding that breaks a clause of the scenario.
-func (s *suite) report() (err error) {
-	for _, f := range s.model().Fresh() {
+// byModel reports whether the model judges a clause, and no step does.
+func (s *suite) byModel(id string) bool {
+	row, _ := s.Env.Ledger.Row(id)
+	return slices.Contains(row.Judged, verdict.ByModel)
+}
+
+// reportAll is report for clauses that steps judge, too.
+func (s *suite) reportAll(miss *verdict.Miss) error {
+	return cmp.Or(s.report(s.T.Len(), miss), s.reportOf(&s.judge.explored, false, s.T.Len(), miss))
+}
+
+// report judges what the model has found since the last report, on all connections, up to a record: what comes later is
+// reported by the step that waits for it. miss says why something awaited did not come; nil: it has come. The error is
+// that of the first finding that breaks a clause of the scenario.
+func (s *suite) report(last int, miss *verdict.Miss) error {
+	return s.reportOf(&s.judge.told, true, last, miss)
+}
+
+func (s *suite) reportOf(told *int, byModel bool, last int, miss *verdict.Miss) (err error) {
+	fresh := s.model(last).Fresh(*told)
+	*told += len(fresh)
+	for _, f := range fresh {
+		f.Clauses = slices.DeleteFunc(slices.Clone(f.Clauses), func(id string) bool { return s.byModel(id) != byModel })
 		f.Model, f.Judge = "", verdict.ByModel
-		if c := s.actor; c != nil && f.At == c.act.mark {
-			f.Miss = c.act.missed
+		if at := s.T.Page(f.At-1, 1); f.Miss != nil && miss != nil {
+			f.Miss = miss
+		} else if !f.OK && len(at) > 0 && at[0].Dir == transcript.Received {
+			f.Observed = steps.Seen(at[0])
 		}
 		if broken := s.Need(f); isBroken(broken) && err == nil {
 			err = broken
@@ -55,17 +75,31 @@ func (s *suite) report() (err error) {
 	return err
 }
 
-// foundAt returns what the model has found of a client's record, about some clauses.
-func (s *suite) foundAt(c *client, rec transcript.Record, clauses ...string) []verdict.Finding {
-	return slices.DeleteFunc(s.found(c, rec.N-1, clauses...), func(f verdict.Finding) bool { return f.At != rec.N })
+// waited tells the model how a wait on a client's connection has ended, and reports what it has found up to the record
+// that came. If what was awaited did not come, the scenario ends.
+func (s *suite) waited(c *client, what string, came transcript.Record, miss *verdict.Miss) error {
+	if miss != nil && !miss.NotOwed {
+		s.T.Remark(c.name, "%s", model.InVain(what, miss.Reason))
+	}
+	if miss != nil {
+		came.N = s.T.Len()
+	}
+	switch err := s.report(came.N, miss); {
+	case miss == nil:
+		return nil
+	case err != nil:
+		return err
+	}
+	return steps.NotTestedf("client %s did not receive %s: %s", c.name, what, miss.Reason)
 }
 
-// isAsTold reports what the model finds of a client's record. If it breaks nothing, and is not what the step says, the
+// isAsTold reports what the model finds of a record. If it breaks nothing, and is not what the step says, the
 // source leaves that open: the step is not met, and no clause broken.
-func (s *suite) isAsTold(c *client, rec transcript.Record, met bool, told string, clauses ...string) error {
-	wrong := func(f verdict.Finding) bool { return !f.OK }
-	if !met && !slices.ContainsFunc(s.foundAt(c, rec), wrong) {
+func (s *suite) isAsTold(rec transcript.Record, met bool, told string) error {
+	wrong := func(f verdict.Finding) bool { return !f.OK && f.At == rec.N }
+	if !met && !slices.ContainsFunc(s.model(rec.N).Fresh(0), wrong) {
 		return steps.NotTestedf("expected %s, which no clause requires here; observed %s", told, steps.Seen(rec))
 	}
-	return s.Judge(s.foundAt(c, rec, clauses...)...)
+	_ = s.report(rec.N, nil)
+	return nil
 }

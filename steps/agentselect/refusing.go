@@ -48,7 +48,7 @@ var firstOf = map[string][]string{
 var codeClauses = map[string][]string{
 	vocab.InvalidAgentID:       {"AS-070", "AS-087"},
 	vocab.InvalidAgentIDFormat: {"AS-073", "AS-076", "AS-079", "AS-080", "AS-088", "AS-126"},
-	vocab.AgentNotFound:        {"AS-049", "AS-080", "AS-089", "AC-080"},
+	vocab.AgentNotFound:        {"AS-049", "AS-080", "AC-080"},
 	vocab.AgentBusy: {"AS-064", "AS-065", "AS-066", "AS-090", "AS-109", "AS-110", "AS-111", "AS-112", "AS-125",
 		"AC-077"},
 	vocab.SessionNotFound: {"AS-082", "AS-091", "AS-097", "AS-104", "AS-127"},
@@ -93,7 +93,9 @@ func (s *suite) isRefused(ctx context.Context, c *client, codes ...string) error
 	c.refusal = &rec
 	c.refusals++
 	c.wasBusy = c.wasBusy || codeOf(rec) == vocab.AgentBusy
-	return s.judgeRefusal(c, rec, codes, specific, general, want)
+	err := s.judgeRefusal(c, rec, codes, specific, general, want)
+	_ = s.report(rec.N, nil)
+	return err
 }
 
 func (s *suite) judgeRefusal(c *client, rec transcript.Record, codes, specific, general []string, want string) error {
@@ -166,7 +168,7 @@ func (s *suite) refusalSays(c *client, want string) error {
 	if err != nil {
 		return err
 	}
-	return s.isAsTold(c, rec, text == want, fmt.Sprintf("message %q", want), "AS-071", "AS-074")
+	return s.isAsTold(rec, text == want, fmt.Sprintf("message %q", want))
 }
 
 func (s *suite) refusalContains(c *client, want string) error {
@@ -174,8 +176,7 @@ func (s *suite) refusalContains(c *client, want string) error {
 	if err != nil {
 		return err
 	}
-	return s.isAsTold(c, rec, strings.Contains(text, want), fmt.Sprintf("a message that contains %q", want), "AS-050",
-		"AC-115", "AC-081")
+	return s.isAsTold(rec, strings.Contains(text, want), fmt.Sprintf("a message that contains %q", want))
 }
 
 // refusalLists reports what the model finds of the agents of a refusal. If the list is optional, it may be missing.
@@ -190,8 +191,7 @@ func (s *suite) refusalLists(c *client, required bool) error {
 			s.Observe(id, "no availableAgents, which is optional here")
 		}
 	}
-	return s.isAsTold(c, rec, present || !required, "availableAgents", "AS-014", "AS-051", "AS-052", "AS-089", "AS-113",
-		"AS-114", "AS-115", "AS-124", "AS-129", "AS-072", "AS-075", "AS-122", "AS-086")
+	return s.isAsTold(rec, present || !required, "availableAgents")
 }
 
 func (s *suite) refusalHas(c *client, how, id string) error {
@@ -204,7 +204,7 @@ func (s *suite) refusalHas(c *client, how, id string) error {
 	if how == "does not list" {
 		has, want = !has, "availableAgents without "+id
 	}
-	return s.isAsTold(c, rec, has, want, "AS-052", "AS-051", "AC-082")
+	return s.isAsTold(rec, has, want)
 }
 
 // busyTextObserved records the text of agent_busy; the documented one is only an example (AC-078).

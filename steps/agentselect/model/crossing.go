@@ -180,7 +180,7 @@ func (m *Model) ownConnection(r transcript.Record) {
 	}
 	f := finding(r, own || !elsewhere, "agent_switched on the connection that asked for it", "AS-059", "AS-095")
 	f.Model = switchesOn(r)
-	m.add(r, f)
+	m.out = append(m.out, f)
 }
 
 // switchesOn names the part of the model that ownConnection judges by: the switches announced on a connection. After a

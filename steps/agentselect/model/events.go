@@ -93,6 +93,7 @@ func (m *Model) greets(c *conn, r transcript.Record) {
 		m.kept(r, "AS-030")
 		c.told, c.id = true, text(r, vocab.ConnectionID)
 		m.judge(r, c.id != "", "connected with a connectionId, a string", "AS-031")
+		m.judge(r, strings.HasPrefix(c.id, "conn_"), "connectionId like conn_xxx", "AS-032")
 		m.apart(c, r)
 	case c.events == 1:
 		m.broken(r, "connected as the first event", "AS-030")
@@ -112,7 +113,7 @@ func (m *Model) greets(c *conn, r transcript.Record) {
 
 // lists judges an agent_list.
 func (m *Model) lists(c *conn, r transcript.Record) {
-	m.add(r, AgentList(r)...)
+	m.out = append(m.out, AgentList(r)...)
 	names := namesIn(r, vocab.Agents)
 	if !c.listed && !c.acted {
 		m.kept(r, "AS-008", "AS-016")
@@ -121,6 +122,7 @@ func (m *Model) lists(c *conn, r transcript.Record) {
 	if !unread {
 		m.judge(r, hasBuiltins(names), "agent_list with "+strings.Join(vocab.BuiltinIDs, ", "), "AS-009", "AS-001", "AS-034",
 			"AS-117", "AS-129")
+		m.listsCustom(r)
 	}
 	current, has := member(r, vocab.CurrentAgentID)
 	id, is := current.(string)
@@ -128,6 +130,9 @@ func (m *Model) lists(c *conn, r transcript.Record) {
 	if !unread || !is {
 		m.judge(r, has && (current == nil || is && listed), "currentAgentId null, or an id from the list", "AS-040",
 			"AS-118", "AS-123")
+	}
+	if m.Strict {
+		m.judge(r, id == m.Default, "strict: the default agent's id, "+m.Default, "AS-123")
 	}
 	switch again := c.listed && !c.failed && !c.unsure; {
 	case again && len(c.open) == 0:
@@ -150,6 +155,23 @@ func (m *Model) lists(c *conn, r transcript.Record) {
 	}
 	m.doubted = nil
 	c.listed, c.names = true, names
+}
+
+// listsCustom judges that a list has the custom agents that are known, as they are configured.
+func (m *Model) listsCustom(r transcript.Record) {
+	agents, _ := member(r, vocab.Agents)
+	all, _ := agents.([]any)
+	for _, want := range m.Custom {
+		listed := slices.ContainsFunc(all, func(e any) bool {
+			id, _ := field(e, "id")
+			name, _ := field(e, "name")
+			description, _ := field(e, "description")
+			return id == any(want.ID) && (want.Name == "" || name == any(want.Name) || !isString(name)) &&
+				(want.Description == "" || description == any(want.Description) || !isString(description))
+		})
+		m.judge(r, listed, fmt.Sprintf("a list with the custom agent %s, named %q, %q, as configured", want.ID, want.Name,
+			want.Description), "AS-002", "AS-010", "AS-034", "AS-117")
+	}
 }
 
 const unasked = "no agent_list but that on connecting and with failed switches"
@@ -177,7 +199,7 @@ func (m *Model) renames(c *conn, names map[string]any) {
 
 // switched judges an agent_switched.
 func (m *Model) switched(c *conn, r transcript.Record) {
-	m.add(r, Switched(r)...)
+	m.out = append(m.out, Switched(r)...)
 	if m.ours() {
 		m.ownConnection(r)
 	}

@@ -12,7 +12,7 @@ const (
 	three = `[{"id":"general","name":"General","description":"d"},` +
 		`{"id":"requirement_analyzer","name":"Requirement Analyzer","description":"d"},` +
 		`{"id":"debugger","name":"Debugger","description":"d"}]`
-	hello   = "A open\n" + `A < connected {"connectionId":"c-1"}` + "\n"
+	hello   = "A open\n" + `A < connected {"connectionId":"conn_1"}` + "\n"
 	list    = `A < agent_list {"agents":` + three + `,"currentAgentId":null}` + "\n"
 	greeted = hello + list
 	create  = "A > session_create {}\n" + `A < session_created {"sessionId":"s-1"}` + "\n"
@@ -32,14 +32,14 @@ func refuse(code, message string) string {
 
 // onB is a script with the connection A called B, and its session s-1 called s-2.
 func onB(s string) string {
-	return strings.NewReplacer("A ", "B ", "s-1", "s-2", "c-1", "c-2").Replace(s)
+	return strings.NewReplacer("A ", "B ", "s-1", "s-2", "conn_1", "conn_2").Replace(s)
 }
 
 var (
 	debug    = asks(`"debugger"`) + become("general", "debugger", "Debugger")
 	back     = asks(`"general"`) + become("debugger", "general", "General")
 	absent   = asks(`"hacker"`) + refuse("agent_not_found", "Invalid agent ID: hacker")
-	greetedB = strings.NewReplacer("A ", "B ", "c-1", "c-2").Replace(greeted)
+	greetedB = strings.NewReplacer("A ", "B ", "conn_1", "conn_2").Replace(greeted)
 	createB  = strings.ReplaceAll(create, "A ", "B ")
 
 	httpSwitch = `A ! POST /message {"agentId":"debugger"}` + "\n"
@@ -114,7 +114,7 @@ var rows = []row{
 		asks(`"debugger"`) + become("general", "debugger", "Debugger"), "", ""},
 
 	{"two clients with one session", begun + greetedB + createB + debug, "", "AS-094"},
-	{"two clients with one session, over HTTP", begun + greetedB + `B ! POST /session/create {"connectionId":"c-2"}` +
+	{"two clients with one session, over HTTP", begun + greetedB + `B ! POST /session/create {"connectionId":"conn_2"}` +
 		"\n" + `B 200 {"success":true,"session":{"id":"s-1"}}` + "\n" + debug, "", "AS-094"},
 	{"one session over HTTP, and perhaps of one client", begun + greetedB + `B ! POST /session/create` + "\n" +
 		`B 200 {"success":true,"session":{"id":"s-1"}}` + "\n" + debug, "", ""},
@@ -163,7 +163,7 @@ var rows = []row{
 		refuse("invalid_agent_id_format", "agentId contains invalid characters. Allowed: [a-z0-9_-]"), "", "AS-080 AS-088"},
 	{"unknown, as if malformed", begun + asks(`"hacker"`) +
 		refuse("invalid_agent_id_format", "agentId contains invalid characters. Allowed: [a-z0-9_-]"), "",
-		"AS-049 AS-080 AS-088"},
+		"AS-049 AS-080 AS-088 AS-089"},
 	{"a number", begun + asks(`7`) + refuse("invalid_agent_id_format", "m"), "AS-077", "AS-074"},
 	{"a number, not found", begun + asks(`7`) + refuse("agent_not_found", "m"), "", "AS-077"},
 	{"a number, switched", begun + asks(`7`) + become("general", "7", "x"), "", "AS-077"},
@@ -254,19 +254,19 @@ var more = []row{
 		`B > session_create {"initialAgentId":"debugger"}` + "\n" + `B < session_created {"sessionId":"s-2"}` + "\n" +
 		onB(back), "", ""},
 
-	{"a session that is loaded elsewhere", begun + greetedB + load("B", "c-2", "s-1", loadFine) + onB(debug) +
+	{"a session that is loaded elsewhere", begun + greetedB + load("B", "conn_2", "s-1", loadFine) + onB(debug) +
 		asks(`"general"`) + refuse("session_not_found", "m"), "AS-094 AS-101", ""},
-	{"and used by the connection before", begun + greetedB + load("B", "c-2", "s-1", loadFine) + debug, "", "AS-094"},
-	{"and told to the connection before", begun + greetedB + load("B", "c-2", "s-1", loadFine) +
+	{"and used by the connection before", begun + greetedB + load("B", "conn_2", "s-1", loadFine) + debug, "", "AS-094"},
+	{"and told to the connection before", begun + greetedB + load("B", "conn_2", "s-1", loadFine) +
 		onB(asks(`"debugger"`)) + become("general", "debugger", "Debugger"), "", "AS-094 AS-095"},
-	{"and used by it, and told to the other", begun + greetedB + load("B", "c-2", "s-1", loadFine) + onB(debug) +
+	{"and used by it, and told to the other", begun + greetedB + load("B", "conn_2", "s-1", loadFine) + onB(debug) +
 		asks(`"general"`) + onB(become("debugger", "general", "General")), "", "AS-094"},
-	{"and not bound", begun + greetedB + load("B", "c-2", "s-1", loadFine) + onB(asks(`"debugger"`)+
+	{"and not bound", begun + greetedB + load("B", "conn_2", "s-1", loadFine) + onB(asks(`"debugger"`)+
 		refuse("session_not_found", "m")), "", "AS-041 AS-081 AS-096 AS-101 AS-103"},
-	{"it stays where its load is refused", begun + greetedB + load("B", "c-2", "s-1", loadFails) + debug, "AS-041", ""},
-	{"a load that is refused leaves the session", begun + load("A", "c-1", "s-9", loadFails) + asks(`"debugger"`) +
+	{"it stays where its load is refused", begun + greetedB + load("B", "conn_2", "s-1", loadFails) + debug, "AS-041", ""},
+	{"a load that is refused leaves the session", begun + load("A", "conn_1", "s-9", loadFails) + asks(`"debugger"`) +
 		refuse("session_not_found", "m"), "", "AS-041 AS-081 AS-096 AS-100 AS-103"},
-	{"a load that brings a session that nobody has seen", begun + load("A", "c-1", "s-9", loadFine) +
+	{"a load that brings a session that nobody has seen", begun + load("A", "conn_1", "s-9", loadFine) +
 		asks(`"debugger"`) + refuse("session_not_found", "m"), "", ""},
 	{"a refusal told to another connection, too", begun + greetedB + absent + onB(refuse("agent_not_found",
 		"Invalid agent ID: hacker")), "", "AS-095"},

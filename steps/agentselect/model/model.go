@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"parley/features/verdict"
+	vocab "parley/protocol/agentselect"
 	"parley/steps/obligation"
 	"parley/transport/transcript"
 )
@@ -23,17 +24,19 @@ const maxOpen = 100
 
 // Model is the state of all connections as derived from the messages so far. It implements obligation.Model.
 type Model struct {
+	Known
 	observer obligation.Observer
-	out      []found
-	told     int // findings that Fresh has returned
+	out      []verdict.Finding
 	tally    obligation.Tally
 	duties   obligation.Duties // nil: they are not collected
 	conns    map[string]*conn
+	ended    map[string]*conn    // the latest ones that the server has ended; kept in a run only
 	sessions map[string]*session // by id
 	requests map[int]request     // unanswered session requests over HTTP, by record
 	posts    map[int]*ask        // switches over HTTP whose requests are not answered
 	strange  bool                // an unknown message may have acted on any session: no further switch is judged
 	changed  bool                // a hook has changed the configuration, so lists need not agree any more
+	removed  bool                // by removing an agent
 	agents   map[string]any      // as every list must have them now; nil: unknown since a hook has changed them
 	former   map[string]any      // that a hook has changed
 	latest   *session            // the session of the latest switch
@@ -44,10 +47,11 @@ type Model struct {
 	named    map[any]bool            // agents asked for in a session that was named; kept in a run only
 }
 
-// found is a finding about a record of a connection.
-type found struct {
-	verdict.Finding
-	conn string
+// Known is what a run of the harness knows of its target. The zero value: nothing.
+type Known struct {
+	Default string            // the agent that new sessions begin with
+	Custom  []vocab.AgentInfo // agents that the target is configured with; an empty name or description: unknown
+	Strict  bool              // where the source contradicts itself, its strict reading counts
 }
 
 // conn is an open connection.
@@ -157,7 +161,7 @@ type ask struct {
 
 // New returns the model of a transcript that has no record yet.
 func New(o obligation.Observer) *Model {
-	return &Model{observer: o, strange: o == obligation.Partial, conns: map[string]*conn{},
+	return &Model{observer: o, strange: o == obligation.Partial, conns: map[string]*conn{}, ended: map[string]*conn{},
 		sessions: map[string]*session{}, requests: map[int]request{}, posts: map[int]*ask{},
 		wanted: map[string]map[any]bool{}, named: map[any]bool{}, tally: obligation.Tally{}}
 }
@@ -179,10 +183,14 @@ func (m *Model) Take(r transcript.Record) {
 		c = m.newConn(r)
 		c.opens(r)
 		m.conns[r.Conn] = c
+		delete(m.ended, r.Conn)
 		m.bound()
 	case r.Kind == transcript.Closed:
 		m.closed(c)
 		delete(m.conns, r.Conn)
+		if m.ours() {
+			m.ended[r.Conn] = c
+		}
 	case r.Dir == transcript.Sent && (r.Kind == transcript.Request || r.Kind == transcript.Frame):
 		m.sent(c, r)
 	case r.Kind == transcript.Response && r.Dir == transcript.Received:
@@ -224,35 +232,13 @@ func (m *Model) End() {
 
 // Findings implements obligation.Model.
 func (m *Model) Findings() []verdict.Finding {
-	out := make([]verdict.Finding, len(m.out))
-	for i, f := range m.out {
-		out[i] = f.Finding
-	}
+	out := slices.Clone(m.out)
 	slices.SortStableFunc(out, func(a, b verdict.Finding) int { return a.At - b.At })
 	return out
 }
 
-// On returns the findings about records of a connection after a record, reduced to some clauses
-// if any are given.
-func (m *Model) On(conn string, after int, clauses ...string) (out []verdict.Finding) {
-	for _, f := range m.out {
-		if len(clauses) > 0 {
-			f.Clauses = only(f.Clauses, clauses...)
-		}
-		if f.conn == conn && f.At > after && len(f.Clauses) > 0 {
-			out = append(out, f.Finding)
-		}
-	}
-	return out
-}
-
-// Fresh returns the findings since its last call, in the order in which they were made.
-func (m *Model) Fresh() (out []verdict.Finding) {
-	for ; m.told < len(m.out); m.told++ {
-		out = append(out, m.out[m.told].Finding)
-	}
-	return out
-}
+// Fresh returns the findings but the first ones, in the order in which they were made.
+func (m *Model) Fresh(told int) []verdict.Finding { return slices.Clone(m.out[told:]) }
 
 // Owing implements obligation.Model.
 func (m *Model) Owing() (out []obligation.Entry) {
@@ -274,16 +260,9 @@ func (m *Model) broken(r transcript.Record, expected string, ids ...string) {
 	m.judge(r, false, expected, ids...)
 }
 
-// add adds findings about a record.
-func (m *Model) add(r transcript.Record, list ...verdict.Finding) {
-	for _, f := range list {
-		m.out = append(m.out, found{f, r.Conn})
-	}
-}
-
 func (m *Model) judge(r transcript.Record, ok bool, expected string, ids ...string) {
 	if len(ids) == 0 {
 		return
 	}
-	m.add(r, finding(r, ok, expected, ids...))
+	m.out = append(m.out, finding(r, ok, expected, ids...))
 }

@@ -6,32 +6,64 @@ import (
 	"strings"
 
 	"parley/features/verdict"
+	vocab "parley/protocol/agentselect"
 	"parley/steps/obligation"
 	"parley/transport/transcript"
 )
 
-// InVain returns the remark on a connection that says that the answer to the switch in a record was waited for until a
-// limit, and why it did not come.
-func InVain(record int, why string) string { return fmt.Sprintf(inVain, record) + why }
+// InVain returns the remark on a connection that says that something was waited for until a limit, and why it did not
+// come: an event that greets the connection, or the AnswerTo a switch.
+func InVain(what, why string) string { return what + inVain + why }
 
-const inVain = "the answer to the switch in record %d was waited for in vain: "
+// AnswerTo names the answer to the switch in a record.
+func AnswerTo(record int) string { return fmt.Sprintf("the answer to the switch in record %d", record) }
+
+const inVain = " was waited for in vain: "
 
 // remarked takes a remark of the harness.
 func (m *Model) remarked(c *conn, r transcript.Record) {
 	if strings.HasPrefix(r.Label, "hook ") {
-		m.changed = true
+		m.changed, m.removed = true, m.removed || strings.HasPrefix(r.Label, "hook remove")
 		if m.agents != nil {
 			m.former, m.agents = m.agents, nil
 		}
 	}
 	if c == nil {
+		c = m.ended[r.Conn] // whose end ended the wait
+	}
+	what, why, vain := strings.Cut(r.Label, inVain)
+	if c == nil || !vain {
 		return
 	}
+	if what == vocab.ConnectedEvent || what == vocab.AgentListEvent {
+		m.ungreeted(c, what, why)
+	}
 	for _, a := range slices.Clone(c.open) {
-		if why, is := strings.CutPrefix(r.Label, fmt.Sprintf(inVain, a.r.N)); is {
+		if what == AnswerTo(a.r.N) {
 			m.missing(c, a, why)
 		}
 	}
+}
+
+// ungreeted judges a connection on which an event of its greeting was waited for in vain.
+func (m *Model) ungreeted(c *conn, what, why string) {
+	clauses, expected := []string{"AS-030", "AS-031", "AS-033", "AS-105"}, "the event connected"
+	switch {
+	case what == vocab.AgentListEvent && c.acted:
+		return
+	case what == vocab.AgentListEvent:
+		expected = "agent_list without any message of the client"
+		clauses = []string{"AS-008", "AS-016", "AS-083", "AS-033", "AS-105", "AS-117", "AC-110"}
+	case c.events == 0:
+		clauses = append(clauses, "AS-008", "AS-083", "AC-110")
+	}
+	m.vain(c.opened, expected, why, clauses...)
+}
+
+// vain adds that what was waited for because of a record did not come.
+func (m *Model) vain(cause int, expected, why string, clauses ...string) {
+	m.out = append(m.out, verdict.Finding{Clauses: clauses, At: cause, Expected: expected, Observed: why,
+		Miss: &verdict.Miss{Reason: why}})
 }
 
 // missing judges a switch whose answer was waited for in vain.
@@ -40,7 +72,7 @@ func (m *Model) missing(c *conn, a *ask, why string) {
 	if what == "" {
 		what, clauses = a.owed[0].What+", or "+a.owed[1].What, []string{"AS-013", "AS-042"}
 	}
-	m.add(a.r, verdict.Finding{Clauses: clauses, At: a.r.N, Expected: what, Observed: why})
+	m.vain(a.r.N, what, why, clauses...)
 	m.tally.Add(a.duty.on, a.duty.owes, obligation.Coverage{Missing: 1})
 	c.vain = append(c.vain, a)
 	c.drop(a)
@@ -76,7 +108,7 @@ func (m *Model) apart(c *conn, r transcript.Record) {
 
 // Clauses lists the clauses that the model judges in a run.
 func Clauses() []string {
-	out := append(slices.Clone(foreign), "AS-055", "AS-056", "AS-128", "AS-129", "AC-081", "AC-115")
+	out := append(slices.Clone(foreign), "AS-002", "AS-010", "AS-055", "AS-056", "AS-128", "AS-129", "AC-081", "AC-115")
 	for _, m := range All() {
 		if m.Name != FoundBySteps {
 			out = append(out, m.Clauses...)

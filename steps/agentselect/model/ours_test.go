@@ -15,7 +15,7 @@ var fourth = strings.TrimSuffix(three, "]") + `,{"id":"later","name":"Later","de
 // TestOurs checks what the model breaks in a run beyond what it breaks in foreign traffic.
 func TestOurs(t *testing.T) {
 	t.Parallel()
-	inVain := begun + asks(`"debugger"`) + "A - " + InVain(6, "no such message within 2s") + "\n"
+	inVain := begun + asks(`"debugger"`) + "A - " + InVain(AnswerTo(6), "no such message within 2s") + "\n"
 	for _, row := range []struct{ reason, in, broken string }{
 		{"carried out", begun + debug + back, ""},
 		{"an agent that is not in the list", begun + asks(`"hacker"`) + become("general", "hacker", "Hacker"), "AS-049"},
@@ -23,7 +23,12 @@ func TestOurs(t *testing.T) {
 			"AS-012"},
 		{"no answer", inVain, "AS-042"},
 		{"an answer that comes late", inVain + become("general", "debugger", "Debugger"), "AS-042"},
-		{"another wait in vain", begun + debug + "A - " + InVain(99, "closed") + "\n", ""},
+		{"another wait in vain", begun + debug + "A - " + InVain(AnswerTo(99), "closed") + "\n", ""},
+		{"nothing greets", "A open\nA - " + InVain("connected", "no such message within 2s") + "\n",
+			"AC-110 AS-008 AS-030 AS-031 AS-033 AS-083 AS-105"},
+		{"closed before the list", hello + "A closed\nA - " + InVain("agent_list", "closed") + "\n",
+			"AC-110 AS-008 AS-016 AS-033 AS-083 AS-105 AS-117"},
+		{"a code of its own", begun + asks(`"hacker"`) + refuse("not_found", "hacker"), "AS-049 AS-089 AS-092 AS-120"},
 		{"announced after its refusal", begun + debug + absent + become("debugger", "hacker", "Hacker"), "AS-054"},
 		{"the id of another connection", greeted + strings.ReplaceAll(greeted, "A ", "B "), "AS-031"},
 		{"other agents in a refusal", begun + strings.ReplaceAll(absent, three, fourth), "AS-052 AS-129"},

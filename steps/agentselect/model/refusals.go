@@ -47,13 +47,15 @@ func (m *Model) failsOtherwise(c *conn, r transcript.Record) {
 	if a := m.sole(c); a != nil && !c.other {
 		m.broken(r, "an errorCode of section 4.2", "AS-092")
 		for _, f := range SwitchError(r) {
-			m.judge(r, f.OK, f.Expected, only(f.Clauses, "AS-085", "AS-120", "AS-121")...)
+			m.judge(r, f.OK, f.Expected, only(f.Clauses, ofErrors...)...)
 		}
 		switch {
 		case !isString(a.id):
 			m.broken(r, "an errorCode that says that the agentId is not legal", "AS-077")
 		case m.unbound(a):
 			m.broken(r, "session_not_found, because the connection has no session", "AS-104", "AS-127")
+		case m.unlisted(a):
+			m.broken(r, fmt.Sprintf("agent_not_found, as agent_list has no %v", a.id), "AS-049", "AS-089")
 		}
 		if m.easy(a) {
 			m.misunderstood(a, r, "the switch accepted, as nothing speaks against it")
@@ -71,7 +73,7 @@ func (m *Model) says(c *conn, r transcript.Record) {
 	code := text(r, vocab.ErrorCode)
 	formed := append(SwitchError(r), AvailableAgents(r)...)
 	for _, f := range formed {
-		ids := only(f.Clauses, "AS-051", "AS-085", "AS-113", "AS-114", "AS-115", "AS-120", "AS-121", "AS-122", "AS-124")
+		ids := only(f.Clauses, ofErrors...)
 		if c.asked == 0 { // else it may answer a session request
 			ids = slices.DeleteFunc(slices.Clone(f.Clauses), func(id string) bool { return ofOther(code, id) })
 		}
@@ -107,7 +109,7 @@ func (m *Model) available(c *conn, r transcript.Record, formed []verdict.Finding
 	}
 	m.kept(r, "AS-086")
 	got, about := namesIn(r, vocab.AvailableAgents), []string{"AS-052", "AS-129"}
-	if m.changed && len(got) >= len(want) { // at most such as were removed are too many
+	if m.removed && len(got) >= len(want) { // at most such as were removed are too many
 		about = []string{"AS-052", "AC-082"}
 	}
 	if same := sameAgents(want, got); same || len(got) == 0 {
@@ -204,7 +206,7 @@ func (m *Model) byID(c *conn, a *ask, r transcript.Record) {
 			ids = append(ids, "AS-080")
 		}
 		if _, listed := c.names[id]; c.listed && !listed {
-			ids = append(ids, "AS-049")
+			ids = append(ids, "AS-049", "AS-089")
 		}
 		m.broken(r, "another code for the legal agentId "+id, ids...)
 	case id == "":
