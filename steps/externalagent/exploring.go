@@ -26,8 +26,9 @@ func (Protocol) ExplorerOf(role string) steps.Explorer {
 		slices.Sort(clauses)
 		return explorer{tags: tagged(slices.Compact(clauses)), draw: exploreRelay}
 	}
-	return explorer{tags: tagged(strings.Fields(`EA-004 EA-005 EA-006 EA-008 EA-011 EA-038 EA-041 EA-042 EA-046 EA-047
-		EA-049 EA-063 EA-064 EA-068 EA-072 EA-073 EA-074 EA-077a EA-078 EA-080 EA-096 EA-104`)), draw: exploreHost}
+	return explorer{tags: tagged(strings.Fields(`EA-004 EA-005 EA-006 EA-008 EA-011 EA-038 EA-041 EA-042 EA-046
+		EA-047 EA-049 EA-051 EA-054 EA-055 EA-063 EA-064 EA-068 EA-072 EA-073 EA-074 EA-077a EA-078 EA-079 EA-080
+		EA-081 EA-082 EA-096 EA-104`)), draw: exploreHost}
 }
 
 func tagged(clauses []string) (out []string) {
@@ -73,7 +74,25 @@ var movesOfHost = append(slices.Clone(moves),
 	"When agent A sends malformed JSON|Then agent A's message is refused as invalid",
 	"When agent A sends a snapshot.get with an unknown type|Then agent A's message is refused as invalid",
 	"Then agent A is in sync",
+	again+"|When agent A makes the first call of the booking|Then agent A is told that the call succeeded",
+	again+"|When agent A books up to the first call of \"next\"|Then agent A is told that the call succeeded|"+
+		"When agent A calls \"prev\"|Then agent A is told that the call succeeded|"+
+		"And agent A sees the effect of the call in a later state",
+	again+"|When agent A makes the calls after which no uiSpec is active|Then agent A is refused with \"NO_ACTIVE_SPEC\"|"+
+		"And agent A makes every call of the booking, and each is refused with \"NO_ACTIVE_SPEC\"|"+again,
+	again+"|Then agent A calls a tool with params that are missing, null, a list, a string and a number, "+
+		"and each call is refused",
+	again+"|Then agent A calls every announced tool with a param missing, and each call is refused|"+again,
+	again+"|Then agent A calls every announced tool with a param of another type, and each call is refused|"+again,
+	again+"|Then agent A calls the tools of other stages at every stage of the booking, and each call is refused|"+again,
+	again+"|Then agent A calls every announced tool at every stage of the booking|"+again,
+	"When agent A ends the session|Then agent A is told that the session has ended|"+
+		"And agent A makes every call of the booking, and each is refused with \"SESSION_NOT_ACTIVE\"|"+
+		"When agent A has a session",
 )
+
+// again is how an agent comes to a fresh booking.
+const again = "When agent A ends the session|Then agent A is told that the session has ended|When agent A has a session"
 
 func exploreRelay(draw *rapid.T) []string {
 	return explored(draw, "Given agent A has a session", movesOfRelay,
@@ -81,13 +100,14 @@ func exploreRelay(draw *rapid.T) []string {
 }
 
 func exploreHost(draw *rapid.T) []string {
-	return explored(draw, "Given agent A has a session", movesOfHost, "Then agent A is in sync")
+	return explored(draw, "Given agent A has a session|And agent A knows what the host changes on its own", movesOfHost,
+		"Then agent A is in sync")
 }
 
-// explored draws a sequence of moves, between a first and a last line. What a relay has passed on is looked at on the
-// way, too, as it is known only for as long as both parties stay.
+// explored draws a sequence of moves, between the first lines and a last one. What a relay has passed on is looked at on
+// the way, too, as it is known only for as long as both parties stay.
 func explored(draw *rapid.T, first string, moves []string, last string) []string {
-	out := []string{first}
+	out := strings.Split(first, "|")
 	for _, move := range rapid.SliceOfN(rapid.SampledFrom(moves), 4, 14).Draw(draw, "moves") {
 		if strings.Contains(move, "loses its connection") {
 			out = append(out, last)

@@ -160,8 +160,9 @@ func finds(t *testing.T, protocol, role string, m runner.Mutant) bool {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	b, p := suitetest.BundledTarget(protocol, role), suitetest.MutantProfile(protocol, role)
-	res, err := runner.Run(ctx, runner.Options{Protocols: protocols.All, Profile: p, Role: role, Launcher: m.Launch(b.Brain),
-		Brain: b.Brain, Drivers: p.Drivers[:1], Explore: 100, Seed: 1, Shrinking: time.Nanosecond, Tags: "@explored"})
+	res, err := runner.Run(ctx, runner.Options{Protocols: protocols.All, Profile: p, Role: role, Brain: b.Brain,
+		Launcher: m.Launch(b.Brain), Drivers: p.Drivers[:1], Explore: 100, Seed: 1, Shrinking: time.Nanosecond,
+		Tags: "@explored"})
 	if err != nil {
 		t.Errorf("%s: %v", m.ID, err)
 		return false
