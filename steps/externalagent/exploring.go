@@ -104,8 +104,8 @@ func exploreHost(draw *rapid.T) []string {
 		"Then agent A is in sync")
 }
 
-// explored draws a sequence of moves, between the first lines and a last one. What a relay has passed on is looked at on
-// the way, too, as it is known only for as long as both parties stay.
+// explored draws a sequence of moves, between the first lines and a last one. What a relay has passed on is looked at
+// on the way, too, as it is known only for as long as both parties stay.
 func explored(draw *rapid.T, first string, moves []string, last string) []string {
 	out := strings.Split(first, "|")
 	for _, move := range rapid.SliceOfN(rapid.SampledFrom(moves), 4, 14).Draw(draw, "moves") {
