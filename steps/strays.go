@@ -49,7 +49,8 @@ func (e *Env) Strays(breaks ...string) (count int, first Stray) {
 	most := 0
 	for i, k := range e.strays.kinds {
 		count += e.strays.times[i]
-		told := len(breaks) == 0 || slices.ContainsFunc(k.Clauses, func(id string) bool { return slices.Contains(breaks, id) })
+		breaking := func(id string) bool { return slices.Contains(breaks, id) }
+		told := len(breaks) == 0 || slices.ContainsFunc(k.Clauses, breaking)
 		if told && e.strays.times[i] > most {
 			most, first = e.strays.times[i], k
 		}

@@ -80,8 +80,8 @@ func (v *visit) move(what string, n int) []string {
 	case "list":
 		v.current = v.agents[n%len(v.agents)]
 		id := strings.ReplaceAll(strings.ToLower(v.current), " ", "_")
-		return append(v.listed(), fmt.Sprintf("And the log shows the list of %d agents with %q current, with the server's time",
-			len(v.agents), id))
+		log := "And the log shows the list of %d agents with %q current, with the server's time"
+		return append(v.listed(), fmt.Sprintf(log, len(v.agents), id))
 	case "few":
 		v.agents, v.current = fewerAgents, fewerAgents[n%2]
 		return append(v.listed(), `And the options are "Debugger" and "Planner"`)
@@ -96,7 +96,8 @@ func (v *visit) move(what string, n int) []string {
 		v.agents, v.current = usualAgents, usualAgents[n%3]
 		return append(v.prompted(lines, "当前主代理已失效,请重新选择可用主代理"), v.listed()...)
 	case "lost":
-		return append([]string{"When the server " + []string{"ends", "resets"}[n%2] + " the stream"}, v.back("the page reconnects")...)
+		lines := []string{"When the server " + []string{"ends", "resets"}[n%2] + " the stream"}
+		return append(lines, v.back("the page reconnects")...)
 	case "away":
 		return append([]string{"When the user disconnects", "Then the page closes the stream"},
 			v.back("the user connects", "Then the page requests the event stream", "When the server sends connected")...)
@@ -178,8 +179,8 @@ func (v *visit) switches(what string, n int) []string {
 	case "busy":
 		return append(v.busy(to), v.switched(to, log)...)
 	}
-	lines := []string{fmt.Sprintf("When the user chooses %q", to), fmt.Sprintf("Then the page requests a switch to %q", to),
-		"And the selector is disabled during the switch"}
+	lines := []string{fmt.Sprintf("When the user chooses %q", to),
+		fmt.Sprintf("Then the page requests a switch to %q", to), "And the selector is disabled during the switch"}
 	if what == "choose" {
 		lines = append(lines, "And the selector looks busy")
 	}
@@ -200,7 +201,8 @@ func (v *visit) switches(what string, n int) []string {
 	lines = append(v.prompted(lines, prompts[code]), "Then the selector is enabled",
 		fmt.Sprintf("And %q is selected", v.current), "And the selector no longer looks busy")
 	if log {
-		lines = append(lines, fmt.Sprintf("And the log shows the error %q with %q, with the server's time", code, prompts[code]))
+		log := "And the log shows the error %q with %q, with the server's time"
+		lines = append(lines, fmt.Sprintf(log, code, prompts[code]))
 	}
 	return append(lines, "And it has requested no other switch")
 }
@@ -230,7 +232,8 @@ func (v *visit) switched(to string, log bool) []string {
 	lines := []string{fmt.Sprintf("When the server switches to %q", to), "Then the selector is enabled",
 		fmt.Sprintf("And %q is selected", to), fmt.Sprintf("And the chat announces the switch from %q to %q", v.current, to)}
 	if log {
-		lines = append(lines, fmt.Sprintf("And the log shows the switch from %q to %q, with the server's time", v.current, to))
+		shows := "And the log shows the switch from %q to %q, with the server's time"
+		lines = append(lines, fmt.Sprintf(shows, v.current, to))
 	}
 	v.current = to
 	return lines
