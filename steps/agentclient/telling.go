@@ -45,6 +45,9 @@ func (s *suite) registerTelling(sc *godog.ScenarioContext) {
 func (s *suite) prompts(ctx context.Context, text string) error {
 	p, before := s.now, s.now.idle
 	text = s.armed(text)
+	if !s.pagesModel().HasPrompted(p.name, text) {
+		return steps.NotTestedf("nothing obliges the page to prompt %q", text)
+	}
 	var news []string
 	at := 0
 	_, miss := s.awaitSight(ctx, max(p.act, p.word), func(r *transcript.Record) bool {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"parley/features/verdict"
@@ -77,6 +78,21 @@ func (m *Model) Fate(page, kind string, since int) (obligation.State, transcript
 	}
 	state, came := p.requests.Fate(func(o *owed) bool { return o.About.kind == kind && o.Cause.N >= since })
 	return state, transcript.Record(came)
+}
+
+// HasPrompted reports whether anything has obliged a page to a prompt with a text, or with one that it is the beginning
+// of, or that begins it.
+func (m *Model) HasPrompted(page, text string) bool {
+	p := m.pages[page]
+	if p == nil || p.over || len(p.prompted) == mostSights {
+		return p != nil
+	}
+	for owed := range p.prompted {
+		if strings.Contains(owed, text) || strings.HasPrefix(text, owed) {
+			return true
+		}
+	}
+	return false
 }
 
 // Fresh returns the findings on the requests of a page up to a record that it has not returned before.

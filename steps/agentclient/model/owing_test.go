@@ -118,3 +118,21 @@ func TestOwingAtGate(t *testing.T) {
 		}
 	}
 }
+
+// TestHasPrompted: a prompt is waited for only if something has obliged the page to it, or to one that begins like it.
+func TestHasPrompted(t *testing.T) {
+	m := New(obligation.Ours)
+	if m.HasPrompted("A", texts.BusyPrompt) {
+		t.Error("a page that was not opened owes a prompt")
+	}
+	for _, rec := range script(t, bound+shown+asks("debugger", "s1")+refused("agent_busy", "")) {
+		m.Take(rec)
+	}
+	beginning, _, _ := strings.Cut(texts.BusyPrompt, ",")
+	for text, want := range map[string]bool{texts.BusyPrompt: true, beginning: true, texts.BusyPrompt + "!": true,
+		texts.NoSessionPrompt: false, texts.StalePrompt: false} {
+		if m.HasPrompted("A", text) != want {
+			t.Errorf("that the page owes the prompt %q is not %v", text, want)
+		}
+	}
+}

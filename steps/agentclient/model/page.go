@@ -32,6 +32,7 @@ type page struct {
 
 	requests *book // what it owes its server
 	sights   *book // what it owes its user
+	prompted set   // texts of the prompts that it has owed, while they are few
 	over     bool  // its traffic cannot be told from that of another page any more
 
 	streams int    // event streams so far
@@ -104,7 +105,8 @@ func (b *belief) only(id string) bool { return !b.any && len(b.ids) == 1 && b.id
 
 func newPage(m *Model, name string) *page {
 	p := &page{m: m, name: name, requests: &book{Rate: rate}, sights: &book{Patient: true}, names: set{},
-		ids: set{}, told: set{}, before: set{}, offered: set{}, replaced: set{}, asked: set{}, spelt: set{}, said: set{},
+		prompted: set{}, ids: set{}, told: set{}, before: set{}, offered: set{}, replaced: set{}, asked: set{},
+		spelt: set{}, said: set{},
 		given: map[string]int{}, open: map[int]*asking{}, user: user{agents: map[string]string{}}}
 	for _, b := range []*book{p.requests, p.sights} {
 		b.Name, b.Tally, b.Duties = named, m.tally, m.duties

@@ -205,6 +205,9 @@ func (p *page) selects(r *transcript.Record, id, name string, clauses ...string)
 
 // prompts enters a prompt, on the page or in a dialog; what says for what it is.
 func (p *page) prompts(r *transcript.Record, prompt Prompt, what string) {
+	if len(p.prompted) < mostSights {
+		p.prompted[prompt.Text] = true
+	}
 	before := p.look
 	p.enter(r, &owed{What: fmt.Sprintf("a prompt%s: %q", what, prompt.Text), Clauses: prompt.Clauses,
 		About: duty{kind: "prompt"}, Match: func(m message) bool {
