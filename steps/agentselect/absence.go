@@ -17,8 +17,7 @@ func (r registry) absence() {
 	r.step(`^client (\w+) receives no "agent_list"$`, r.receivesNoList)
 	r.step(`^client (\w+) receives no "agent_switched"$`, func(ctx context.Context, c *client) error {
 		return r.receivesNone(ctx, c, unwanted{what: vocab.AgentSwitchedEvent, match: isSwitch,
-			clauses: []string{"AS-007", "AS-015", "AS-054", "AS-057", "AS-059", "AS-095", "AS-125", "AS-077", "AS-079", "AS-080",
-				"AS-091", "AS-104"}})
+			clauses: []string{"AS-007", "AS-015", "AS-054", "AS-057", "AS-059", "AS-095", "AS-125"}})
 	})
 	r.step(`^client (\w+) receives no refusal$`, func(ctx context.Context, c *client) error {
 		if r.actor == nil {

@@ -12,17 +12,6 @@ import (
 	"parley/transport/transcript"
 )
 
-// firstBreaking returns the first finding that breaks a clause, as one of that clause alone.
-func firstBreaking(findings []verdict.Finding, clause string) (verdict.Finding, bool) {
-	i := slices.IndexFunc(findings, func(f verdict.Finding) bool { return !f.OK && contains(f.Clauses, clause) })
-	if i < 0 {
-		return verdict.Finding{}, false
-	}
-	f := findings[i]
-	f.Clauses = []string{clause}
-	return f, true
-}
-
 // situation judges what a wrong member of agent_switched tells of the client's situation: nothing, if it is no agent at
 // all.
 func (s *suite) situation(c *client, rec transcript.Record, key string, check verdict.Finding) error {
@@ -136,26 +125,6 @@ func (s *suite) involved(c *client) bool {
 		return true
 	}
 	return len(c.turns) > 0 || s.othersBusy(c) || s.withOthers(c) || c.loaded || len(c.earlier) > 0 || s.config != nil
-}
-
-// whyNotRefused returns the clauses that it breaks if nothing tells that a switch was refused with one of some codes.
-func (s *suite) whyNotRefused(c *client, codes []string) []string {
-	if s.BrokenOff(c.act.missed) {
-		return nil
-	}
-	breaks := []string{"AS-013", "AS-085"}
-	if s.shownAlone(noRefusals) {
-		return breaks
-	}
-	known := len(codes) == 1 && s.shownAlone(refusing(codes[0]))
-	if !known && (s.withOthers(c) || s.othersBusy(c)) { // it may have gone to somebody else
-		return nil
-	}
-	breaks = append(breaks, "AS-077", "AS-104", "AS-127")
-	for _, code := range codes {
-		breaks = append(breaks, firstOf[code]...)
-	}
-	return breaks
 }
 
 // previousAlone reports whether a wrong previousAgentId is what a client alone was sent, too.

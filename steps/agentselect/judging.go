@@ -84,22 +84,35 @@ func (s *suite) waited(c *client, what string, came transcript.Record, miss *ver
 	if miss != nil {
 		came.N = s.T.Len()
 	}
-	switch err := s.report(came.N, miss); {
-	case miss == nil:
+	err := s.report(came.N, miss)
+	if miss == nil {
 		return nil
-	case err != nil:
-		return err
 	}
-	return steps.NotTestedf("client %s did not receive %s: %s", c.name, what, miss.Reason)
+	return cmp.Or(err, steps.NotTestedf("client %s did not receive %s: %s", c.name, what, miss.Reason))
 }
 
 // isAsTold reports what the model finds of a record. If it breaks nothing, and is not what the step says, the
 // source leaves that open: the step is not met, and no clause broken.
 func (s *suite) isAsTold(rec transcript.Record, met bool, told string) error {
-	wrong := func(f verdict.Finding) bool { return !f.OK && f.At == rec.N }
-	if !met && !slices.ContainsFunc(s.model(rec.N).Fresh(0), wrong) {
+	if !met && !s.isWrong(rec) {
 		return steps.NotTestedf("expected %s, which no clause requires here; observed %s", told, steps.Seen(rec))
 	}
 	_ = s.report(rec.N, nil)
 	return nil
+}
+
+// isWrong reports whether the model finds that a record breaks a clause.
+func (s *suite) isWrong(rec transcript.Record) bool {
+	return slices.ContainsFunc(s.model(rec.N).Fresh(0), func(f verdict.Finding) bool { return !f.OK && f.At == rec.N })
+}
+
+// leaves reports, of what the model has found up to a record, only what breaks some clauses: other scenarios report the
+// rest, or these explain it.
+func (s *suite) leaves(last int, but ...string) {
+	for _, f := range s.model(last).Fresh(s.judge.told) {
+		s.judge.told++
+		f.Clauses = slices.DeleteFunc(slices.Clone(but), func(id string) bool { return !contains(f.Clauses, id) })
+		f.Model, f.Judge = "", verdict.ByModel
+		_ = s.Judge(f)
+	}
 }

@@ -246,6 +246,9 @@ func (s *suite) switchedTo(ctx context.Context, c *client, from, to string) erro
 	if miss == nil || miss.At > 0 {
 		s.RecordReach(steps.Answered) // the target has answered, rightly or wrongly
 	}
+	if miss == nil {
+		defer func() { _ = s.report(rec.N, nil) }()
+	}
 	if miss != nil && miss.NotOwed {
 		return s.Need(miss.Check(expected, arrival...))
 	}

@@ -11,6 +11,7 @@ import (
 	"parley/internal/jsonform"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
+	"parley/steps/agentselect/model"
 	"parley/target"
 	"parley/transport/transcript"
 )
@@ -171,7 +172,7 @@ func (s *suite) hasTurnRunning(ctx context.Context, c *client, then string) (err
 	text := s.Env.Profile.Provoke.RunningTurn
 	switch {
 	case then == "" && text != "":
-		return s.provoke(ctx, c, text, nil, vocab.MessageEvent)
+		err = s.provoke(ctx, c, text, nil, vocab.MessageEvent)
 	case then == "":
 		err = s.chat(ctx, c, "[[hold %s]]")
 	case then == " that will answer":
@@ -179,10 +180,13 @@ func (s *suite) hasTurnRunning(ctx context.Context, c *client, then string) (err
 	default:
 		err = s.chatCalling(ctx, c, s.Env.Profile.Tools.Confirm, "[[hold %[1]s]] ", "")
 	}
-	if err != nil {
-		return err
+	if err == nil && c.turn.nonce != "" {
+		err = s.modelCalled(ctx, c)
 	}
-	return s.modelCalled(ctx, c)
+	if err == nil {
+		s.T.Remark(c.name, model.TurnRuns)
+	}
+	return err
 }
 
 // chatCalling sends a message that makes the model call a tool, with other directives around it.
@@ -245,6 +249,7 @@ func (s *suite) calledAgain(ctx context.Context, c *client) error {
 	if err != nil {
 		return steps.NotTestedf("the model was not called with the tool's result within %s", steps.Span(within))
 	}
+	s.T.Remark(c.name, model.TurnRuns)
 	return nil
 }
 
@@ -339,6 +344,7 @@ func (s *suite) continues(c *client) error {
 	if c.turn == nil || c.turn.nonce == "" {
 		return steps.NotTestedf("without the model stub no turn of client %s can be ended", c.name)
 	}
+	s.T.Remark(c.name, model.TurnMayEnd)
 	s.Env.Brain.Release(c.turn.nonce)
 	return nil
 }

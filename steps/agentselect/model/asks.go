@@ -63,27 +63,16 @@ func (m *Model) asksElsewhere(c *conn, a *ask) {
 
 // owes enters what a switch obliges the server to.
 func (m *Model) owes(c *conn, a *ask) {
-	id, is := a.id.(string)
-	legal := is && vocab.IDPattern.MatchString(id)
+	id, _ := a.id.(string)
 	switched := &owed{What: "agent_switched", Clauses: []string{"AS-042"}}
 	fails := &owed{What: "an error with a code of section 4.2", Clauses: []string{"AS-013"}}
 	first, second := switched, fails
 	a.duty = forOther
-	switch {
-	case !legal:
-		first, second, a.duty = fails, switched, forIllegal
-		a.what, a.clauses = "an error, as the agentId is not legal", []string{"AS-013", "AS-085"}
-		if !is {
-			a.clauses = append(a.clauses, "AS-077")
-		}
-	case m.unbound(a):
-		first, second, a.duty = fails, switched, forUnbound
-		a.what, a.clauses = "the error session_not_found, as the connection has no session", []string{"AS-013", "AS-082",
-			"AS-104"}
-	case m.unlisted(a):
-		first, second, a.duty = fails, switched, forUnlisted
-		a.what, a.clauses = "an error, as agent_list has no "+id, []string{"AS-013", "AS-049"}
-	case m.easy(a):
+	if codes := m.codesFor(a); len(codes) > 0 {
+		_, asked := m.forCodes(a, codes)
+		a.what, a.clauses = oneOf(codes), append([]string{"AS-013", "AS-085"}, asked...)
+		first, second, a.duty = fails, switched, dutyOf[codes[0]]
+	} else if m.easy(a) {
 		a.duty, a.what, a.clauses = forEasy, "agent_switched to "+id, []string{"AS-042"}
 	}
 	first.Shown = strings.Fields(a.duty.shown)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	vocab "parley/protocol/agentselect"
 	"parley/steps/obligation"
 )
 
@@ -46,6 +47,11 @@ var (
 	forOther = &duty{"switch_agent after a chat, or with others in progress", "agent_switched, or an error",
 		"AS-013 AS-043 AS-044 AS-045 AS-053 AS-064 AS-090 AS-092 AS-111"}
 )
+
+// dutyOf are the duties of switches that must be refused, by the first code that is right.
+var dutyOf = map[string]*duty{vocab.InvalidAgentID: forIllegal, vocab.InvalidAgentIDFormat: forIllegal,
+	vocab.SessionNotFound: forUnbound, vocab.AgentNotFound: forUnlisted,
+	vocab.AgentBusy: forOther}
 
 // named says on which message something is owed, and what. A switch has two alternatives, of which one is named.
 func named(o *owed) (on, owes string) {

@@ -112,6 +112,8 @@ func (m *Model) leads(s *session, r transcript.Record, previous string) {
 		if s.refused != "" && s.refused != s.agent {
 			m.kept(r, "AS-053", "AS-054")
 		}
+	case s.owner.elsewhere:
+		m.broken(r, "the agent before the switch of an unknown session was refused: "+s.agent, "AS-053", "AS-091")
 	case s.refused != "" && previous == s.refused:
 		m.broken(r, "the agent before the switch that failed: "+s.agent, "AS-053")
 	case others && previous == m.latest.agent:

@@ -65,7 +65,7 @@ func (m *Model) goesOn(c *conn, r transcript.Record) {
 	}
 	s.during = nil
 	s.begun = s.running && !ends
-	s.running = s.running && !ends
+	s.running, s.holds = s.running && !ends, s.holds && !ends
 	s.waiting = asks
 }
 
@@ -231,7 +231,7 @@ func (m *Model) switched(c *conn, r transcript.Record) {
 		if a.begun && s.waiting {
 			m.broken(r, "agent_busy, as a request to the user is open", "AS-064")
 		}
-		s.agent, s.refused, s.virgin, m.latest = current, "", false, s
+		s.agent, s.refused, s.virgin, m.latest, c.elsewhere = current, "", false, s, false
 		if a.begun && s.running {
 			s.during = &r
 		}
@@ -239,8 +239,6 @@ func (m *Model) switched(c *conn, r transcript.Record) {
 		m.broken(r, "session_not_found, because the session of the connection is "+c.bound.id, "AS-091", "AS-127")
 	case !a.named && c.lost != nil:
 		m.broken(r, "session_not_found, because another connection has loaded the session", "AS-094")
-	case m.unbound(a):
-		m.broken(r, "session_not_found, because the connection has no session", "AS-082", "AS-097", "AS-104", "AS-127")
 	}
 	if _, has := c.names[current]; has {
 		m.kept(r, "AS-012")
@@ -273,25 +271,22 @@ func (m *Model) nameAgrees(c *conn, r transcript.Record) {
 // accepts judges that the new agent is the requested one, and legal; it reports whether it is.
 func (m *Model) accepts(a *ask, r transcript.Record, current string) bool {
 	id, is := a.id.(string)
-	switch {
-	case !is:
-		m.broken(r, "an agentId that is not a string refused", "AS-077")
-	case id == "":
-		m.broken(r, "an empty agentId refused", "AS-070", "AS-080")
-	case !vocab.IDPattern.MatchString(id):
-		m.broken(r, "an agentId refused that does not match [a-z0-9_-]+", append([]string{"AS-080"}, folded(id)...)...)
-	case current != id:
-		m.broken(r, "currentAgentId as requested: "+id, "AS-044")
-	case m.unlisted(a):
-		m.broken(r, "agent_not_found, as agent_list has no "+id, "AS-049")
-		return true
-	default:
+	switch codes := m.codesFor(a); {
+	case len(codes) > 0:
+		all, _ := m.forCodes(a, codes)
+		if m.ours() {
+			all = append(all, "AS-013", "AS-085")
+		}
+		m.broken(r, oneOf(codes), all...)
+	case current == id:
 		m.kept(r, "AS-044")
+	default:
+		m.broken(r, "currentAgentId as requested: "+id, "AS-044")
+	}
+	if is && current == id {
 		return true
 	}
-	if current != id {
-		a.c.instead = announced{a, len(m.out) - 1}
-	}
+	a.c.instead = announced{a, len(m.out) - 1}
 	return false
 }
 

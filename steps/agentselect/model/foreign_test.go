@@ -100,7 +100,7 @@ var rows = []row{
 	{"no session yet", greeted + asks(`"debugger"`) + refuse("session_not_found", "m"),
 		"AS-082 AS-092 AS-097 AS-104 AS-127", ""},
 	{"no session, and switched", greeted + debug, "", "AS-082 AS-097 AS-104 AS-127"},
-	{"no session, and busy", greeted + asks(`"debugger"`) + refuse("agent_busy", "m"), "", "AS-090 AS-104"},
+	{"no session, and busy", greeted + asks(`"debugger"`) + refuse("agent_busy", "m"), "", "AS-082 AS-097 AS-104 AS-127"},
 	{"a session by other means", greeted + "A > resume {}\n" + debug, "", ""},
 
 	{"two sessions", both + debug + onB(debug+debug[:0]) + asks(`"general"`) + become("debugger", "general", "General"),
@@ -147,17 +147,19 @@ var rows = []row{
 		"AS-085 AS-087 AS-121"},
 
 	{"empty", begun + asks(`""`) + refuse("invalid_agent_id", "agentId cannot be empty"), "AS-070 AS-071 AS-087", ""},
-	{"empty, not found", begun + asks(`""`) + refuse("agent_not_found", "m"), "", "AS-070 AS-071 AS-076"},
-	{"empty, switched", begun + asks(`""`) + become("general", "", "x"), "", "AS-070 AS-080"},
+	{"empty, not found", begun + asks(`""`) + refuse("agent_not_found", "m"), "",
+		"AS-070 AS-071 AS-076 AS-087"},
+	{"empty, switched", begun + asks(`""`) + become("general", "", "x"), "", "AS-070 AS-087"},
 	{"malformed", begun + asks(`"Debugger"`) +
 		refuse("invalid_agent_id_format", "agentId contains invalid characters. Allowed: [a-z0-9_-]"),
 		"AS-073 AS-074 AS-076 AS-079 AS-080 AS-088 AS-126", ""},
 	{"malformed, said otherwise", begun + asks(`"a@b"`) + refuse("invalid_agent_id_format", "no"), "AS-073", "AS-074"},
 	{"malformed, not found", begun + asks(`"a@b"`) + refuse("agent_not_found", "a@b"), "",
-		"AS-073 AS-074 AS-076 AS-080"},
+		"AS-073 AS-074 AS-076 AS-080 AS-088"},
 	{"malformed, as if empty", begun + asks(`"a@b"`) + refuse("invalid_agent_id", "agentId cannot be empty"), "",
-		"AS-073 AS-074 AS-087"},
-	{"folded", begun + asks(`"Debugger"`) + become("general", "debugger", "Debugger"), "", "AS-079 AS-080 AS-126"},
+		"AS-073 AS-074 AS-076 AS-080 AS-088"},
+	{"folded", begun + asks(`"Debugger"`) + become("general", "debugger", "Debugger"), "",
+		"AS-073 AS-076 AS-079 AS-080 AS-088 AS-126"},
 	{"white space", begun + asks(`" "`) + refuse("invalid_agent_id", "agentId cannot be empty"), "", ""},
 	{"legal, as if malformed", begun + asks(`"debugger"`) +
 		refuse("invalid_agent_id_format", "agentId contains invalid characters. Allowed: [a-z0-9_-]"), "", "AS-080 AS-088"},
@@ -193,7 +195,8 @@ var more = []row{
 	{"a switch without an answer, and two later ones", begun + asks(`"requirement_analyzer"`) + debug + back, "",
 		"AS-042"},
 	{"and one later one", begun + asks(`"requirement_analyzer"`) + debug, "", ""},
-	{"a malformed switch without an answer", begun + asks(`"a@b"`) + debug + back, "", "AS-013 AS-085"},
+	{"a malformed switch without an answer", begun + asks(`"a@b"`) + debug + back, "",
+		"AS-013 AS-073 AS-085"},
 	{"one for a number without an answer", begun + asks(`7`) + debug + back, "", "AS-013 AS-077 AS-085"},
 	{"one for an agent that need not exist, without an answer", begun + asks(`"hacker"`) + debug + back, "", ""},
 
@@ -222,7 +225,7 @@ var more = []row{
 		refuse("agent_not_found", "coder") + strings.ReplaceAll(greetedB, three, four), "", "AS-012 AS-052"},
 
 	{"no session, and the agent not found", greeted + asks(`"debugger"`) + refuse("agent_not_found", "debugger"), "",
-		"AS-104 AS-127"},
+		"AS-082 AS-097 AS-104 AS-127"},
 	{"an unknown session, and the agent not found", begun + `A > switch_agent {"agentId":"debugger","sessionId":"s-9"}` +
 		"\n" + refuse("agent_not_found", "debugger"), "", "AS-091 AS-127"},
 	{"a session in capitals, and switched", begun + `A > switch_agent {"agentId":"debugger","sessionId":"S-1"}` + "\n" +
@@ -236,7 +239,7 @@ var more = []row{
 	{"a legal switch, as if it named no agent", begun + asks(`"debugger"`) +
 		refuse("invalid_agent_id", "agentId cannot be empty"), "", "AS-011 AS-018 AS-041 AS-081 AS-116"},
 	{"no session, and an unknown code", greeted + asks(`"debugger"`) + refuse("no_session", "m"), "",
-		"AS-092 AS-104 AS-120 AS-127"},
+		"AS-082 AS-092 AS-097 AS-104 AS-120 AS-127"},
 	{"a switch in a turn that goes on", begun + "A > chat {}\nA < message {}\n" + debug +
 		`A < message {"content":"x"}` + "\n", "", "AS-064 AS-090"},
 	{"and whose words come twice", begun + "A > chat {}\nA < message {}\n" + debug + "A < message {}\n", "AS-042", ""},

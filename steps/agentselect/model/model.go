@@ -56,36 +56,37 @@ type Known struct {
 
 // conn is an open connection.
 type conn struct {
-	name    string         // of the client
-	id      string         // as named by connected
-	joined  bool           // its beginning was not seen
-	told    bool           // connected was seen
-	events  int            // events of the protocol
-	listed  bool           // agent_list was seen
-	judged  bool           // an answer was seen
-	names   map[string]any // agent → name, from the latest agent_list; nil if it cannot be read
-	acted   bool           // the client has sent something
-	asks    int            // switches that it has sent
-	asked   int            // unanswered session requests
-	sought  bool           // a session was requested at any time
-	bound   *session
-	lost    *session // the session that another connection has loaded since
-	moving  int      // requests of others to load its session, unanswered
-	loads   string   // the session that a request in progress names; "" for a new one
-	plain   bool     // the request in progress asks for a new session without naming an agent
-	unsure  bool     // an event here may answer several messages
-	other   bool     // other messages than switches and session requests were sent
-	failed  bool     // a switch was refused
-	open    []*ask
-	extra   transcript.Record   // an agent_list while a switch was open; N is 0 for none
-	instead announced           // of the latest switch
-	vain    []*ask              // switches whose answers were waited for in vain; kept in a run only
-	wants   map[any]bool        // agents that it has asked for; not all if there are many
-	misfit  map[string]misnamed // names in agent_switched that are not in the list, by agent
-	opened  int                 // the record
-	heard   int                 // the latest event
-	list    *owed               // the first agent_list
-	book    *book
+	name      string         // of the client
+	id        string         // as named by connected
+	joined    bool           // its beginning was not seen
+	told      bool           // connected was seen
+	events    int            // events of the protocol
+	listed    bool           // agent_list was seen
+	judged    bool           // an answer was seen
+	names     map[string]any // agent → name, from the latest agent_list; nil if it cannot be read
+	acted     bool           // the client has sent something
+	asks      int            // switches that it has sent
+	asked     int            // unanswered session requests
+	sought    bool           // a session was requested at any time
+	bound     *session
+	lost      *session // the session that another connection has loaded since
+	moving    int      // requests of others to load its session, unanswered
+	loads     string   // the session that a request in progress names; "" for a new one
+	plain     bool     // the request in progress asks for a new session without naming an agent
+	unsure    bool     // an event here may answer several messages
+	other     bool     // other messages than switches and session requests were sent
+	failed    bool     // a switch was refused
+	elsewhere bool     // a switch of an unknown session was refused since its latest switch; kept in a run only
+	open      []*ask
+	extra     transcript.Record   // an agent_list while a switch was open; N is 0 for none
+	instead   announced           // of the latest switch
+	vain      []*ask              // switches whose answers were waited for in vain; kept in a run only
+	wants     map[any]bool        // agents that it has asked for; not all if there are many
+	misfit    map[string]misnamed // names in agent_switched that are not in the list, by agent
+	opened    int                 // the record
+	heard     int                 // the latest event
+	list      *owed               // the first agent_list
+	book      *book
 	// told once it has outlived what another connection was told; nil: nothing
 	waiting func()
 }
@@ -127,6 +128,7 @@ type session struct {
 	before  *session           // that the connection had before
 	chats   bool               // a client has chatted in it
 	running bool               // a chat was sent, and its end was not observed
+	holds   bool               // its turn certainly runs; known in a run only
 	begun   bool               // an event of the running turn was observed
 	waiting bool               // a request to the user is open
 	during  *transcript.Record // the switch that was carried out in the running turn

@@ -15,6 +15,13 @@ import (
 // come: an event that greets the connection, or the AnswerTo a switch.
 func InVain(what, why string) string { return what + inVain + why }
 
+// Remarks on a connection: the turn of its session has begun, and goes on until its model is released or the client
+// says something; and its model was released.
+const (
+	TurnRuns   = "its turn runs"
+	TurnMayEnd = "its turn may end"
+)
+
 // AnswerTo names the answer to the switch in a record.
 func AnswerTo(record int) string { return fmt.Sprintf("the answer to the switch in record %d", record) }
 
@@ -32,7 +39,10 @@ func (m *Model) remarked(c *conn, r transcript.Record) {
 		c = m.ended[r.Conn] // whose end ended the wait
 	}
 	what, why, vain := strings.Cut(r.Label, inVain)
-	if c == nil || !vain {
+	switch turn := r.Label == TurnRuns || r.Label == TurnMayEnd; {
+	case turn && c != nil && c.bound != nil:
+		c.bound.holds = r.Label == TurnRuns && c.bound.running
+	case c == nil || !vain:
 		return
 	}
 	if what == vocab.ConnectedEvent || what == vocab.AgentListEvent {
@@ -70,7 +80,8 @@ func (m *Model) vain(cause int, expected, why string, clauses ...string) {
 func (m *Model) missing(c *conn, a *ask, why string) {
 	what, clauses := a.what, a.clauses
 	if what == "" {
-		what, clauses = a.owed[0].What+", or "+a.owed[1].What, []string{"AS-013", "AS-042"}
+		what = a.owed[0].What + ", or " + a.owed[1].What
+		clauses = append(clauses, "AS-013", "AS-042", "AS-085")
 	}
 	m.vain(a.r.N, what, why, clauses...)
 	m.tally.Add(a.duty.on, a.duty.owes, obligation.Coverage{Missing: 1})
@@ -81,8 +92,12 @@ func (m *Model) missing(c *conn, a *ask, why string) {
 // unlisted reports whether a legal agent id of a client of the harness is certainly that of no agent.
 func (m *Model) unlisted(a *ask) bool {
 	id, _ := a.id.(string)
-	_, listed := a.c.names[id]
-	return m.ours() && !m.changed && a.c.names != nil && !listed
+	names := a.c.names
+	if m.changed { // if agents were only added, what its own list has is there still
+		names = map[bool]map[string]any{true: m.agents}[m.removed]
+	}
+	_, listed := names[id]
+	return m.ours() && names != nil && !listed
 }
 
 // uncalledFor judges an agent_switched to a client of the harness that has no open switch. One that names a session may

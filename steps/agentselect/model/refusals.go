@@ -21,6 +21,7 @@ func (m *Model) fails(c *conn, r transcript.Record) {
 	m.refusedToo(c, r)
 	a, asked := m.answer(c, r)
 	c.failed, m.refused = true, refusal{r, a}
+	c.elsewhere = c.elsewhere || a != nil && m.nowhere(a)
 	if asked {
 		m.kept(r, "AS-092", "AS-013")
 	}
@@ -31,7 +32,9 @@ func (m *Model) fails(c *conn, r transcript.Record) {
 		return
 	}
 	id, is := a.id.(string)
-	if code := text(r, vocab.ErrorCode); code == vocab.SessionNotFound || code == vocab.AgentBusy {
+	if codes := m.codesFor(a); len(codes) > 0 {
+		m.coded(c, a, r, codes)
+	} else if code := text(r, vocab.ErrorCode); code == vocab.SessionNotFound || code == vocab.AgentBusy {
 		m.bySession(c, a, r)
 	} else {
 		m.byID(c, a, r)
@@ -44,18 +47,13 @@ func (m *Model) fails(c *conn, r transcript.Record) {
 // failsOtherwise judges an error without a code of section 4.2: that of the only open switch, if nothing else of the
 // connection can fail.
 func (m *Model) failsOtherwise(c *conn, r transcript.Record) {
-	if a := m.sole(c); a != nil && !c.other {
+	if a := m.sole(c); a != nil && (!c.other || m.ours()) {
+		if codes := m.codesFor(a); len(codes) > 0 {
+			m.misspelt(a, r, codes)
+		}
 		m.broken(r, "an errorCode of section 4.2", "AS-092")
 		for _, f := range SwitchError(r) {
 			m.judge(r, f.OK, f.Expected, only(f.Clauses, ofErrors...)...)
-		}
-		switch {
-		case !isString(a.id):
-			m.broken(r, "an errorCode that says that the agentId is not legal", "AS-077")
-		case m.unbound(a):
-			m.broken(r, "session_not_found, because the connection has no session", "AS-104", "AS-127")
-		case m.unlisted(a):
-			m.broken(r, fmt.Sprintf("agent_not_found, as agent_list has no %v", a.id), "AS-049", "AS-089")
 		}
 		if m.easy(a) {
 			m.misunderstood(a, r, "the switch accepted, as nothing speaks against it")
@@ -81,6 +79,16 @@ func (m *Model) says(c *conn, r transcript.Record) {
 	}
 	if m.ours() && c.asked == 0 {
 		m.available(c, r, formed)
+		at, has := member(r, "timestamp")
+		if !has {
+			at = r.Event.Timestamp
+		}
+		stamp, _ := at.(string)
+		m.judge(r, ISOTime.MatchString(stamp), "a timestamp like 2025-12-30T15:30:00.000Z", "AC-083")
+		if code == vocab.AgentBusy {
+			const example = "Session has ongoing task"
+			m.judge(r, text(r, vocab.Message) == example, saying(example), "AC-078")
+		}
 	}
 	v, _ := member(r, vocab.Message)
 	said, is := v.(string)
@@ -167,11 +175,7 @@ func (m *Model) bySession(c *conn, a *ask, r transcript.Record) {
 		}
 	case s == nil && c.lost != nil && !busy:
 		m.kept(r, "AS-094")
-	case s == nil && !m.unbound(a):
-	case s == nil && busy:
-		m.broken(r, "session_not_found, because the connection has no session", "AS-090", "AS-104")
 	case s == nil:
-		m.kept(r, "AS-082", "AS-097", "AS-104", "AS-127")
 	case busy && s.created && !s.chats && !a.crowd:
 		m.broken(r, "no agent_busy, because nobody has chatted in the session", "AS-090", "AS-111")
 	case busy && (s.running || s.waiting):
@@ -187,20 +191,15 @@ func (m *Model) bySession(c *conn, a *ask, r transcript.Record) {
 	}
 }
 
-// byID judges a refusal because of the agent id.
+// byID judges a refusal because of the agent id, which is legal.
 func (m *Model) byID(c *conn, a *ask, r transcript.Record) {
-	id, is := a.id.(string)
-	code := text(r, vocab.ErrorCode)
-	legal := vocab.IDPattern.MatchString(id)
-	missing := code == vocab.AgentNotFound
-	switch {
-	case !is:
-		m.judge(r, !missing, "invalid_agent_id or invalid_agent_id_format for an agentId that is not a string", "AS-077")
-	case legal && missing:
+	id, _ := a.id.(string)
+	switch code := text(r, vocab.ErrorCode); {
+	case code == vocab.AgentNotFound:
 		m.notFound(c, a, r, id)
-	case legal && code == vocab.InvalidAgentID && m.easy(a):
+	case code == vocab.InvalidAgentID && m.easy(a):
 		m.misunderstood(a, r, "the switch carried out, as nothing speaks against it")
-	case legal:
+	default:
 		ids := []string{codes[code]}
 		if code == vocab.InvalidAgentIDFormat {
 			ids = append(ids, "AS-080")
@@ -209,23 +208,6 @@ func (m *Model) byID(c *conn, a *ask, r transcript.Record) {
 			ids = append(ids, "AS-049", "AS-089")
 		}
 		m.broken(r, "another code for the legal agentId "+id, ids...)
-	case id == "":
-		ids := []string{"AS-070"}
-		if missing {
-			ids = append(ids, "AS-076")
-		}
-		m.judge(r, code == vocab.InvalidAgentID, "invalid_agent_id for an empty agentId", ids...)
-		m.saysSo(r, vocab.InvalidAgentID, vocab.EmptyIDText, "AS-071")
-	case strings.TrimSpace(id) == "" && !missing:
-	case missing:
-		m.broken(r, "invalid_agent_id_format before the agent is looked for", append([]string{"AS-073", "AS-076", "AS-080"},
-			folded(id)...)...)
-		m.saysSo(r, vocab.InvalidAgentIDFormat, vocab.FormatIDText, "AS-074")
-	case code == vocab.InvalidAgentIDFormat:
-		m.kept(r, append([]string{"AS-073", "AS-076", "AS-080"}, folded(id)...)...)
-	default:
-		m.broken(r, "invalid_agent_id_format for the agentId "+id, "AS-073", "AS-087")
-		m.saysSo(r, vocab.InvalidAgentIDFormat, vocab.FormatIDText, "AS-074")
 	}
 }
 

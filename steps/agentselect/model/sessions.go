@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -38,6 +39,10 @@ func (m *Model) sent(c *conn, r transcript.Record) {
 	if r.Kind == transcript.Request && (method == "GET" || method == "HEAD" || method == "OPTIONS") {
 		return
 	}
+	if m.ours() && c != nil && r.Event == nil {
+		m.sentRaw(c, r, method)
+		return
+	}
 	if c == nil || c.joined || r.Event == nil { // its sender, its session or its type is unknown
 		m.strange = true
 	}
@@ -61,6 +66,19 @@ func (m *Model) sent(c *conn, r transcript.Record) {
 		m.seeks(c, r)
 	default:
 		m.talks(c, r)
+	}
+}
+
+// sentRaw takes what a client of the harness sends that is no message: it deletes a session, or is nothing at all.
+func (m *Model) sentRaw(c *conn, r transcript.Record, method string) {
+	c.other = c.other || method != "DELETE"
+	for id, s := range m.sessions {
+		if method == "DELETE" && strings.Contains(r.Label, url.PathEscape(id)) {
+			delete(m.sessions, id)
+			if s.owner != nil {
+				s.owner.bound, s.owner = nil, nil
+			}
+		}
 	}
 }
 
@@ -112,7 +130,7 @@ func (m *Model) talks(c *conn, r transcript.Record) {
 		s.chats, s.running = true, true
 		s.during = nil
 	default:
-		s.chats, s.waiting, s.running, s.begun, s.during = true, false, false, false, nil
+		s.chats, s.waiting, s.running, s.holds, s.begun, s.during = true, false, false, false, false, nil
 	}
 }
 
