@@ -300,10 +300,7 @@ func hasCode(r *transcript.Record) bool {
 
 func clip(t string) string { return cut.Head(t, 200) }
 
-// always are the clauses that every confirmed switch tests.
-var always = []string{"AS-011", "AS-017", "AS-018", "AS-042", "AS-084", "AS-116", "AS-119", "AC-116"}
-
-// claims lists the further clauses that a switch tests in the client's situation.
+// claims lists the clauses that a switch tests in the client's situation.
 func (s *suite) claims(c *client) []string {
 	var ids []string
 	add := func(when bool, more ...string) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
-	"slices"
 	"strings"
 
 	"parley/features/verdict"
@@ -154,14 +153,6 @@ func (s *suite) receivesList(ctx context.Context, c *client) error {
 	}
 	rec, miss := s.greeting(ctx, c, vocab.AgentListEvent)
 	return s.waited(c, vocab.AgentListEvent, rec, miss)
-}
-
-// judgeFindings judges findings of the model's parts in a step, but not of clauses that the model alone judges.
-func (s *suite) judgeFindings(fs []verdict.Finding) error {
-	for i := range fs {
-		fs[i].Clauses = slices.DeleteFunc(slices.Clone(fs[i].Clauses), s.byModel)
-	}
-	return s.Judge(fs...)
 }
 
 func (s *suite) receivesID(ctx context.Context, c *client) error {

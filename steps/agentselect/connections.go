@@ -105,15 +105,14 @@ func (s *suite) switchAlone(ctx context.Context, c *client, from, to string) (st
 		answer := answerOf(given)
 		s.showsAlone(switchTo(to, answer))
 		s.showsAlone(switchAfter(c.switches, answer))
-		check.Clauses = s.whyNotSwitched(c, given)
+		check.Clauses = slices.DeleteFunc(s.whyNotSwitched(c, given), s.byModel)
+		_ = s.waited(c, model.ConfirmationOf(c.act.mark), rec, miss)
 		return answer, s.Judge(check)
 	}
 	s.RecordReach(steps.Answered)
-	if err := s.judgeFindings(model.Switched(rec)); err != nil {
-		return "", err
-	}
+	_ = s.report(rec.N, nil)
 	previous, current := field(rec, vocab.PreviousAgentID), field(rec, vocab.CurrentAgentID)
-	proved := []string{"AS-011", "AS-041", "AS-042"}
+	proved := []string{"AS-041"}
 	if later {
 		proved = append(proved, "AS-006")
 	}

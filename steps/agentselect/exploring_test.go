@@ -11,7 +11,7 @@ import (
 // TestExploreIsLegal checks that all drawn sequences are legal, and that each kind of act is drawn.
 func TestExploreIsLegal(t *testing.T) {
 	drawn := map[string]bool{}
-	rapid.Check(t, func(draw *rapid.T) {
+	legal := func(draw *rapid.T) {
 		lines := Protocol{}.Explore(draw)
 		if !(Protocol{}).Legal(lines) {
 			draw.Fatalf("not legal:\n%s", strings.Join(lines, "\n"))
@@ -19,7 +19,10 @@ func TestExploreIsLegal(t *testing.T) {
 		for _, line := range lines {
 			drawn[line] = true
 		}
-	})
+	}
+	for range 5 { // a hundred sequences each, so that chance leaves no act out
+		rapid.Check(t, legal)
+	}
 	for _, line := range []string{
 		`When client B switches to agent 3 of its list`, `When client A switches its session to "debugger"`,
 		`When client A switches to "hacker"`, `When client A switches to the agent id "Agent@123"`,

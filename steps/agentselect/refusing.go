@@ -62,7 +62,7 @@ func (s *suite) isRefused(ctx context.Context, c *client, codes ...string) error
 		case s.BrokenOff(miss) || s.withOthers(c) || s.othersBusy(c): // it may have gone to somebody else
 			return cmp.Or(s.Need(check), err)
 		}
-		return cmp.Or(s.needNarrow(check, "AS-064"), err)
+		return cmp.Or(s.needNarrow(check, "AS-013", "AS-064"), err)
 	}
 	s.RecordReach(steps.Answered)
 	code := codeOf(rec)

@@ -70,7 +70,7 @@ func (m *Model) owes(c *conn, a *ask) {
 	a.duty = forOther
 	if codes := m.codesFor(a); len(codes) > 0 {
 		_, asked := m.forCodes(a, codes)
-		a.what, a.clauses = oneOf(codes), append([]string{"AS-013", "AS-085"}, asked...)
+		a.what, a.clauses = oneOf(codes), append(slices.Clone(asked), "AS-013", "AS-085")
 		first, second, a.duty = fails, switched, dutyOf[codes[0]]
 	} else if m.easy(a) {
 		a.duty, a.what, a.clauses = forEasy, "agent_switched to "+id, []string{"AS-042"}
@@ -195,11 +195,15 @@ func (m *Model) posted(a *ask, r transcript.Record, accepted bool) {
 
 // misunderstood reports that a switch was refused in a form that says nothing of agents and sessions.
 func (m *Model) misunderstood(a *ask, r transcript.Record, expected string) {
-	clauses := []string{"AS-011", "AS-018", "AS-116"}
-	if !a.named {
-		clauses = append(clauses, "AS-041", "AS-081")
+	m.broken(r, expected, a.ununderstood()...)
+}
+
+// ununderstood returns the clauses that it breaks if a switch that nothing speaks against is not understood.
+func (a *ask) ununderstood() []string {
+	if a.named {
+		return []string{"AS-011", "AS-018", "AS-116", "AC-116"}
 	}
-	m.broken(r, expected, clauses...)
+	return []string{"AS-011", "AS-018", "AS-116", "AC-116", "AS-041", "AS-081"}
 }
 
 // rounds is how many later switches must have been answered, one after the other, before an answer counts as missing.

@@ -56,7 +56,11 @@ func (m *Model) forCodes(a *ask, codes []string) (all, first []string) {
 	case id == "":
 		return []string{"AS-070", "AS-087"}, []string{"AS-070"}
 	case codes[0] == vocab.InvalidAgentIDFormat:
-		return append([]string{"AS-073", "AS-076", "AS-080", "AS-088"}, folded(id)...), []string{"AS-073"}
+		all = []string{"AS-073", "AS-076", "AS-080", "AS-088"}
+		if lower := strings.ToLower(id); lower != id && vocab.IDPattern.MatchString(lower) {
+			all = append(all, "AS-079", "AS-126")
+		}
+		return all, []string{"AS-073"}
 	case codes[0] == vocab.AgentNotFound && m.removed:
 		return []string{"AS-049", "AS-080", "AS-089", "AC-080"}, []string{"AS-049"}
 	case codes[0] == vocab.AgentNotFound:
@@ -98,11 +102,13 @@ func (m *Model) misspelt(a *ask, r transcript.Record, codes []string) {
 	v, _ := member(r, vocab.ErrorCode)
 	letters := func(code string) string { return notLetter.ReplaceAllString(strings.ToLower(code), "") }
 	alike := slices.ContainsFunc(codes, func(one string) bool { return letters(one) == letters(text(r, vocab.ErrorCode)) })
-	if alike || !isString(v) { // it may be meant
+	if alike { // it is meant
 		all = first
 	}
-	m.broken(r, oneOf(codes), all...)
 	m.judge(r, isString(v), oneOf(codes), "AS-085")
+	if isString(v) || !isString(a.id) {
+		m.broken(r, oneOf(codes), all...)
+	}
 	if isString(v) {
 		m.kept(r, "AS-013")
 	}

@@ -250,7 +250,7 @@ func (m *Model) switched(c *conn, r transcript.Record) {
 	} else {
 		m.kept(r, "AS-024")
 	}
-	m.kept(r, "AS-011", "AS-018")
+	m.kept(r, "AS-011", "AS-017", "AS-018", "AS-116", "AC-116")
 }
 
 // nameAgrees judges the name of the agent in an agent_switched by the latest list of the connection. In a run only a
@@ -273,8 +273,11 @@ func (m *Model) accepts(a *ask, r transcript.Record, current string) bool {
 	id, is := a.id.(string)
 	switch codes := m.codesFor(a); {
 	case len(codes) > 0:
-		all, _ := m.forCodes(a, codes)
-		if m.ours() {
+		all, first := m.forCodes(a, codes)
+		switch {
+		case codes[0] == vocab.AgentNotFound && !m.removed: // its list may be wrong
+			all = first
+		case m.ours():
 			all = append(all, "AS-013", "AS-085")
 		}
 		m.broken(r, oneOf(codes), all...)
@@ -290,18 +293,9 @@ func (m *Model) accepts(a *ask, r transcript.Record, current string) bool {
 	return false
 }
 
-// folded returns the clauses about an id that would be legal in lower case.
-func folded(id string) []string {
-	if lower := strings.ToLower(id); lower != id && vocab.IDPattern.MatchString(lower) {
-		return []string{"AS-079", "AS-126"}
-	}
-	return nil
-}
-
 // binding notes what a successful switch shows about the session.
 func (m *Model) binding(c *conn, a *ask, r transcript.Record) {
 	if a.named {
-		m.kept(r, "AS-116")
 		return
 	}
 	m.kept(r, "AS-041", "AS-081", "AS-096", "AS-103")

@@ -101,5 +101,5 @@ func switchError(r transcript.Record) []verdict.Finding {
 	if !slices.Contains(vocab.ErrorCodes, text(r, vocab.ErrorCode)) {
 		return nil
 	}
-	return append(SwitchError(r), AvailableAgents(r)...)
+	return SwitchError(r)
 }

@@ -49,8 +49,8 @@ func (m *Model) remarked(c *conn, r transcript.Record) {
 		m.ungreeted(c, what, why)
 	}
 	for _, a := range slices.Clone(c.open) {
-		if what == AnswerTo(a.r.N) {
-			m.missing(c, a, why)
+		if what == AnswerTo(a.r.N) || what == ConfirmationOf(a.r.N) {
+			m.missing(c, a, why, what == ConfirmationOf(a.r.N))
 		}
 	}
 }
@@ -76,10 +76,20 @@ func (m *Model) vain(cause int, expected, why string, clauses ...string) {
 		Miss: &verdict.Miss{Reason: why}})
 }
 
+// ConfirmationOf names the answer to a switch that nothing speaks against, as the step knows that waits for it.
+func ConfirmationOf(record int) string {
+	return fmt.Sprintf("the confirmation of the switch in record %d", record)
+}
+
 // missing judges a switch whose answer was waited for in vain.
-func (m *Model) missing(c *conn, a *ask, why string) {
+func (m *Model) missing(c *conn, a *ask, why string, confirms bool) {
 	what, clauses := a.what, a.clauses
-	if what == "" {
+	switch refused := a.owed[0].Clauses[0] != "AS-042"; {
+	case confirms && !refused && strings.HasPrefix(why, "HTTP "):
+		what, clauses = "agent_switched", a.ununderstood()
+	case confirms && !refused:
+		what, clauses = "agent_switched", []string{"AS-011", "AS-017", "AS-042", "AS-084", "AS-116"}
+	case what == "":
 		what = a.owed[0].What + ", or " + a.owed[1].What
 		clauses = append(clauses, "AS-013", "AS-042", "AS-085")
 	}
@@ -97,7 +107,7 @@ func (m *Model) unlisted(a *ask) bool {
 		names = map[bool]map[string]any{true: m.agents}[m.removed]
 	}
 	_, listed := names[id]
-	return m.ours() && names != nil && !listed
+	return m.ours() && names != nil && !listed && !slices.Contains(vocab.BuiltinIDs, id)
 }
 
 // uncalledFor judges an agent_switched to a client of the harness that has no open switch. One that names a session may

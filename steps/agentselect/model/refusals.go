@@ -48,12 +48,12 @@ func (m *Model) fails(c *conn, r transcript.Record) {
 // connection can fail.
 func (m *Model) failsOtherwise(c *conn, r transcript.Record) {
 	if a := m.sole(c); a != nil && (!c.other || m.ours()) {
-		if codes := m.codesFor(a); len(codes) > 0 {
-			m.misspelt(a, r, codes)
-		}
-		m.broken(r, "an errorCode of section 4.2", "AS-092")
 		for _, f := range SwitchError(r) {
 			m.judge(r, f.OK, f.Expected, only(f.Clauses, ofErrors...)...)
+		}
+		m.broken(r, "an errorCode of section 4.2", "AS-092")
+		if codes := m.codesFor(a); len(codes) > 0 {
+			m.misspelt(a, r, codes)
 		}
 		if m.easy(a) {
 			m.misunderstood(a, r, "the switch accepted, as nothing speaks against it")
@@ -69,7 +69,7 @@ func (m *Model) failsOtherwise(c *conn, r transcript.Record) {
 // switch, whichever switch that is.
 func (m *Model) says(c *conn, r transcript.Record) {
 	code := text(r, vocab.ErrorCode)
-	formed := append(SwitchError(r), AvailableAgents(r)...)
+	formed := SwitchError(r)
 	for _, f := range formed {
 		ids := only(f.Clauses, ofErrors...)
 		if c.asked == 0 { // else it may answer a session request
@@ -187,7 +187,7 @@ func (m *Model) bySession(c *conn, a *ask, r transcript.Record) {
 		m.broken(r, "the session used that the connection has loaded", "AS-041", "AS-081", "AS-096", "AS-101", "AS-103")
 	case s.created:
 		m.broken(r, "the session used that was created for the connection", "AS-041", "AS-081", "AS-096", "AS-100",
-			"AS-103")
+			"AS-103", "AC-116")
 	}
 }
 
@@ -258,6 +258,8 @@ func (m *Model) findable(a *ask, r transcript.Record, id string) {
 		m.broken(r, "session_not_found, because no client has this session", "AS-091", "AS-127")
 	case s != nil && (s.begun || s.waiting):
 		m.broken(r, "agent_busy, because a turn goes on", "AS-064", "AS-090")
+	case m.easy(a) && !strings.Contains(text(r, vocab.Message), id):
+		m.broken(r, "the agent that agentId names looked for: "+id, "AS-116")
 	default:
 		m.broken(r, id+" not among availableAgents, or the switch carried out", "AS-012")
 	}

@@ -86,7 +86,7 @@ func Switched(r transcript.Record) []verdict.Finding {
 	return out
 }
 
-// SwitchError judges the shape of one error that answers a switch (AS-085, AS-120, AS-121).
+// SwitchError judges the shape of one error that answers a switch (AS-085, AS-120, AS-121), and its AvailableAgents.
 func SwitchError(r transcript.Record) []verdict.Finding {
 	code, hasCode := member(r, vocab.ErrorCode)
 	text, hasText := member(r, vocab.Message)
@@ -96,10 +96,7 @@ func SwitchError(r transcript.Record) []verdict.Finding {
 		finding(r, hasText && isString(text), "message as a string", "AS-121", "AS-087", "AS-088", "AS-089", "AS-090",
 			"AS-091"),
 	}
-	if _, has := member(r, vocab.AvailableAgents); has {
-		out = append(out, AvailableAgents(r)...)
-	}
-	return out
+	return append(out, AvailableAgents(r)...)
 }
 
 // AvailableAgents judges the list in an error: it is an AgentInfo[] if present, and required if the code is
