@@ -1,7 +1,6 @@
 package model
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -49,8 +48,10 @@ func (m *Model) forCodes(a *ask, codes []string) (all, first []string) {
 	switch id, is := a.id.(string); {
 	case !is:
 		return []string{"AS-077"}, []string{"AS-077"}
+	case len(codes) > 1 && codes[0] == vocab.AgentNotFound:
+		return []string{"AS-049", "AS-080"}, []string{"AS-049"}
 	case len(codes) > 1:
-		return []string{"AS-049", "AS-080"}, nil
+		return []string{"AS-080"}, nil
 	case codes[0] == vocab.AgentBusy:
 		return []string{"AS-065", "AS-066", "AS-090", "AC-077"}, []string{"AS-090"}
 	case id == "":
@@ -68,7 +69,7 @@ func (m *Model) forCodes(a *ask, codes []string) (all, first []string) {
 	case a.named:
 		return []string{"AS-091", "AS-127"}, []string{"AS-091", "AS-127"}
 	}
-	return []string{"AS-082", "AS-097", "AS-104", "AS-127"}, []string{"AS-082", "AS-104", "AS-127"}
+	return []string{"AS-082", "AS-097", "AS-104", "AS-127"}, []string{"AS-082", "AS-097", "AS-104", "AS-127"}
 }
 
 func oneOf(codes []string) string {
@@ -100,18 +101,17 @@ func (m *Model) coded(c *conn, a *ask, r transcript.Record, codes []string) {
 func (m *Model) misspelt(a *ask, r transcript.Record, codes []string) {
 	all, first := m.forCodes(a, codes)
 	v, _ := member(r, vocab.ErrorCode)
-	letters := func(code string) string { return notLetter.ReplaceAllString(strings.ToLower(code), "") }
-	alike := slices.ContainsFunc(codes, func(one string) bool { return letters(one) == letters(text(r, vocab.ErrorCode)) })
-	if alike { // it is meant
-		all = first
+	letters := func(code string) string {
+		return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(code))
 	}
+	alike := slices.ContainsFunc(codes, func(one string) bool { return letters(one) == letters(text(r, vocab.ErrorCode)) })
 	m.judge(r, isString(v), oneOf(codes), "AS-085")
-	if isString(v) || !isString(a.id) {
+	switch {
+	case alike: // it is meant
+		m.broken(r, oneOf(codes), append([]string{"AS-092"}, first...)...)
+	case isString(v):
+		m.broken(r, oneOf(codes), append(all, "AS-092")...)
+	case !isString(a.id):
 		m.broken(r, oneOf(codes), all...)
 	}
-	if isString(v) {
-		m.kept(r, "AS-013")
-	}
 }
-
-var notLetter = regexp.MustCompile(`[^a-z]`)

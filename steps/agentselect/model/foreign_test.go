@@ -206,7 +206,7 @@ var more = []row{
 	{"and by a middlebox", begun + httpSwitch + "A 429 {}\n", "", ""},
 	{"accepted over HTTP", begun + httpSwitch + "A 200 {}\n" + become("general", "debugger", "Debugger"),
 		"AS-011 AS-018 AS-042", ""},
-	{"a number, and no code", begun + asks(`7`) + `A < error {"message":"x"}`, "", "AS-077 AS-085 AS-092 AS-120"},
+	{"a number, and no code", begun + asks(`7`) + `A < error {"message":"x"}`, "", "AS-077 AS-085 AS-120"},
 
 	{"it switches after the refusal", begun + debug + absent + become("debugger", "hacker", "x"), "", "AS-054"},
 	{"it announces the agent of before, and then refuses", begun + debug + asks(`"hacker"`) +

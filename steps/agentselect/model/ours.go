@@ -77,9 +77,7 @@ func (m *Model) vain(cause int, expected, why string, clauses ...string) {
 }
 
 // ConfirmationOf names the answer to a switch that nothing speaks against, as the step knows that waits for it.
-func ConfirmationOf(record int) string {
-	return fmt.Sprintf("the confirmation of the switch in record %d", record)
-}
+func ConfirmationOf(record int) string { return fmt.Sprint("the confirmation of record ", record) }
 
 // missing judges a switch whose answer was waited for in vain.
 func (m *Model) missing(c *conn, a *ask, why string, confirms bool) {
@@ -89,6 +87,8 @@ func (m *Model) missing(c *conn, a *ask, why string, confirms bool) {
 		what, clauses = "agent_switched", a.ununderstood()
 	case confirms && !refused:
 		what, clauses = "agent_switched", []string{"AS-011", "AS-017", "AS-042", "AS-084", "AS-116"}
+	case refused && m.conns[c.name] == c: // else the switch may have ended the connection
+		clauses = slices.Concat(clauses[len(clauses)-2:], clauses[:len(clauses)-2])
 	case what == "":
 		what = a.owed[0].What + ", or " + a.owed[1].What
 		clauses = append(clauses, "AS-013", "AS-042", "AS-085")

@@ -51,9 +51,10 @@ func (m *Model) failsOtherwise(c *conn, r transcript.Record) {
 		for _, f := range SwitchError(r) {
 			m.judge(r, f.OK, f.Expected, only(f.Clauses, ofErrors...)...)
 		}
-		m.broken(r, "an errorCode of section 4.2", "AS-092")
 		if codes := m.codesFor(a); len(codes) > 0 {
 			m.misspelt(a, r, codes)
+		} else {
+			m.broken(r, "an errorCode of section 4.2", "AS-092")
 		}
 		if m.easy(a) {
 			m.misunderstood(a, r, "the switch accepted, as nothing speaks against it")
