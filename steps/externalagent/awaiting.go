@@ -26,9 +26,6 @@ func howEnded(err error) string {
 	return err.Error()
 }
 
-// exited is the beginning of the remark that the agent's process has ended.
-const exited = "the agent's process has ended: "
-
 // endedWell describes the end of a process that succeeded.
 const endedWell = "exit status 0"
 
@@ -46,7 +43,7 @@ func (s *suite) gone() string {
 	var at time.Duration
 	for _, r := range s.T.After(s.agent.started) {
 		switch {
-		case r.Kind == transcript.Remark && strings.HasPrefix(r.Label, exited):
+		case r.Kind == transcript.Remark && strings.HasPrefix(r.Label, model.Exited):
 			if end, at = r.Label, r.At; !came && strings.HasSuffix(end, endedWell) {
 				return ""
 			}
@@ -153,7 +150,7 @@ func (s *suite) awaitAgentOr(
 		matched, acted := false, false
 		rec, err := s.T.Await(limited, after, func(r *transcript.Record) bool {
 			after, matched, acted = r.N, match(r), did.act(r)
-			return matched || acted || fromAgent(r) && closed(r) || strings.HasPrefix(r.Label, exited)
+			return matched || acted || fromAgent(r) && closed(r) || strings.HasPrefix(r.Label, model.Exited)
 		})
 		switch {
 		case matched:
@@ -303,7 +300,7 @@ func (s *suite) callsTogether(ctx context.Context, p *party) error {
 	tried := 0
 	for i := range announced {
 		t := &announced[i]
-		if slices.Contains(okOnly, t.Name) || t.Name == path[0].Tool {
+		if slices.Contains(model.Effective, t.Name) || t.Name == path[0].Tool {
 			continue
 		}
 		for _, params := range t.Examples(s.known(t.Name, now.ui)) {

@@ -10,6 +10,7 @@ import (
 	"parley/internal/cut"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
+	"parley/steps/externalagent/model"
 	"parley/steps/externalagent/toolschema"
 	"parley/transport/transcript"
 	wjson "parley/transport/wire/json"
@@ -158,13 +159,10 @@ func (s *suite) refusedThough(q *request, rec transcript.Record) error {
 	return s.Need(steps.CheckOf(rec, false, expected, clauses...))
 }
 
-// okOnly are the tools whose result may consist of ok alone (EA-053, EA-105).
-var okOnly = []string{vocab.Next, vocab.Prev, vocab.PostMessage}
-
 // namesTool reports on payload.toolName (EA-049), which a result may omit if it may say only ok (EA-105): not by the
 // strict reading.
 func (s *suite) namesTool(rec *transcript.Record, tool string) {
-	if _, there := payload(rec)[vocab.ToolName]; there || !s.Env.Strict || !slices.Contains(okOnly, tool) {
+	if _, there := payload(rec)[vocab.ToolName]; there || !s.Env.Strict || !slices.Contains(model.Effective, tool) {
 		s.reports(rec, "EA-049", "EA-105")
 		return
 	}
@@ -175,7 +173,7 @@ func (s *suite) namesTool(rec *transcript.Record, tool string) {
 func (s *suite) notesQuick(rec *transcript.Record, tool string) {
 	_, quick := payload(rec)[vocab.Spec]
 	what := fmt.Sprintf("the result of %s has a uiSpec: %v", tool, quick)
-	if slices.Contains(okOnly, tool) {
+	if slices.Contains(model.Effective, tool) {
 		s.Observe("EA-053", what)
 		return
 	}
@@ -221,7 +219,7 @@ func (s *suite) seesEffect(ctx context.Context, p *party) error {
 
 func (s *suite) effectOf(ctx context.Context, q *request, before state) error {
 	clauses := []string{"EA-051", "EA-072"}
-	if slices.Contains(okOnly, q.tool) {
+	if slices.Contains(model.Effective, q.tool) {
 		clauses = []string{"EA-054", "EA-072"}
 	}
 	kind := "a state.updated after " + q.tool
@@ -263,7 +261,7 @@ func (s *suite) shows(q *request, before, after state) bool {
 		return len(b) > len(a)
 	}
 	changed := s.differs("uiSpec", before, after) != "" || s.differs("toolSchema", before, after) != ""
-	if slices.Contains(okOnly, q.tool) && !q.last {
+	if slices.Contains(model.Effective, q.tool) && !q.last {
 		return changed
 	}
 	return changed || s.differs("messageHistory", before, after) != ""
@@ -288,7 +286,7 @@ func (s *suite) books(ctx context.Context, p *party) error {
 		if err != nil {
 			return err
 		}
-		if slices.Contains(okOnly, c.Tool) {
+		if slices.Contains(model.Effective, c.Tool) {
 			if err := s.effectOf(ctx, q, p.before); err != nil {
 				return err
 			}
@@ -296,7 +294,7 @@ func (s *suite) books(ctx context.Context, p *party) error {
 		if now, err = s.stepped(ctx, p); err != nil {
 			return err
 		}
-		if q.vain = slices.Contains(okOnly, c.Tool) && !s.shows(q, q.before, now); q.vain && q.last {
+		if q.vain = slices.Contains(model.Effective, c.Tool) && !s.shows(q, q.before, now); q.vain && q.last {
 			end = steps.NotTestedf("the booking is not known to have reached its end: %s (record %d) succeeded, and the state "+
 				"is as before it", q.tool, q.mark)
 		}

@@ -52,7 +52,6 @@ func (s *suite) found(r *transcript.Record, clauses ...string) []verdict.Finding
 	list := s.model().At(r.N, clauses...)
 	for i := range list {
 		list[i] = s.quote(list[i])
-		list[i].Judge = verdict.ByModel
 		list[i].Group = kindOf(r) + " " + list[i].Clauses[0]
 	}
 	return list
@@ -63,7 +62,6 @@ func (s *suite) quote(f verdict.Finding) verdict.Finding {
 	if at := s.T.Page(f.At-1, 1); !f.OK && len(at) == 1 {
 		f.Observed = strings.Replace(f.Observed, monitor.Describe(at[0]), steps.Seen(at[0]), 1)
 	}
+	f.Judge = verdict.ByModel
 	return f
 }
-
-func isBroken(f verdict.Finding) bool { return !f.OK }

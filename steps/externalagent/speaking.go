@@ -210,10 +210,11 @@ func (s *suite) hearsParticipant(ctx context.Context, p *party) error {
 	if miss != nil {
 		return s.Need(miss.Check("user.message with what the participant said: …"+s.word, "EA-009", "EA-060"))
 	}
-	s.passes(rec.N, "EA-009")
+	_ = s.Judge(steps.CheckOf(rec, true, "", "EA-009"))
 	text, _ := payload(&rec)[vocab.Text].(string)
-	s.member(&rec, "EA-061", "text", strings.TrimSpace(text) == s.spoken,
-		"what the participant said: "+wjson.Compact(s.spoken))
+	_ = s.Judge(verdict.Finding{Clauses: []string{"EA-061"}, OK: strings.TrimSpace(text) == s.spoken, At: rec.N,
+		Expected: "payload.text is what the participant said: " + wjson.Compact(s.spoken),
+		Observed: "payload.text is " + wjson.Compact(payload(&rec)[vocab.Text])})
 	s.reports(&rec, "EA-060")
 	return s.hearsOnce(ctx, p, &rec)
 }

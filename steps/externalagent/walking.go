@@ -10,6 +10,7 @@ import (
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/binding"
+	"parley/steps/externalagent/model"
 	"parley/steps/externalagent/toolschema"
 	wjson "parley/transport/wire/json"
 )
@@ -209,12 +210,12 @@ func (s *suite) settle(ctx context.Context, q *request, before state) (state, er
 		return now, err
 	}
 	within, without := s.Env.Event(), q.of.name+" without a state.updated after "+q.tool
-	if !slices.Contains(okOnly, q.tool) || s.missedUpdates[without] {
+	if !slices.Contains(model.Effective, q.tool) || s.missedUpdates[without] {
 		within = s.Env.Profile.Limits.Quiet.Duration // choosing what is already chosen has no effect
 	}
 	if _, miss := s.awaitEffect(ctx, q, before, within); miss != nil {
 		s.missedUpdates[without] = true
-		q.vain = slices.Contains(okOnly, q.tool)
+		q.vain = slices.Contains(model.Effective, q.tool)
 		return now, nil
 	}
 	return s.snapshot(ctx, q.of)

@@ -8,8 +8,8 @@ import (
 	wjson "parley/transport/wire/json"
 )
 
-// effective are the tools whose results may consist of ok only (EA-053).
-var effective = []string{vocab.Next, vocab.Prev, vocab.PostMessage}
+// Effective are the tools whose results may consist of ok only (EA-053, EA-105).
+var Effective = []string{vocab.Next, vocab.Prev, vocab.PostMessage}
 
 // coded judges that a tool.result that is not ok has a code of section 5.
 func (l *line) coded(m message) {
@@ -52,7 +52,7 @@ func (l *line) called(q *request, m message) {
 	l.done(q, m, code)
 	told := l.last != nil && l.last.kind == vocab.StateUpdated && l.last.N > q.N
 	if m.kind == vocab.ToolResult && m.body[vocab.OK] == true && m.body[vocab.Spec] == nil && q.active && !told &&
-		slices.Contains(effective, q.tool) {
+		slices.Contains(Effective, q.tool) {
 		l.withdrawEffect()
 		l.quick = &quick{request: q, due: l.Owe(&owed{What: "state.updated with the effect of " + q.tool,
 			About: vocab.StateUpdated, Cause: entry{m}, Clauses: []string{"EA-054"}, Unfenced: true,
@@ -73,7 +73,7 @@ func (l *line) nameOf(q *request, m message) {
 		return
 	}
 	name, there := m.body[vocab.ToolName]
-	short := slices.Contains(effective, q.tool)
+	short := slices.Contains(Effective, q.tool)
 	clauses := []string{"EA-049"}
 	if short {
 		clauses = append(clauses, "EA-105")

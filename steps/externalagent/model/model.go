@@ -12,6 +12,7 @@
 package model
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -51,6 +52,12 @@ type party interface {
 	end()
 	findings() []verdict.Finding
 	owing() []obligation.Entry
+}
+
+// agent returns the party if it is an agent, or else one that has seen nothing.
+func (m *Model) agent() *agent {
+	a, _ := m.of.(*agent)
+	return cmp.Or(a, &agent{})
 }
 
 // New returns the model of a target of a role, for a transcript that has no record yet.
