@@ -74,6 +74,7 @@ type conn struct {
 	loads     string   // the session that a request in progress names; "" for a new one
 	plain     bool     // the request in progress asks for a new session without naming an agent
 	unsure    bool     // an event here may answer several messages
+	odd       bool     // messages of types that the source does not name were sent, or no messages at all
 	other     bool     // other messages than switches and session requests were sent
 	failed    bool     // a switch was refused
 	elsewhere bool     // a switch of an unknown session was refused since its latest switch; kept in a run only

@@ -47,7 +47,7 @@ func (m *Model) fails(c *conn, r transcript.Record) {
 // failsOtherwise judges an error without a code of section 4.2: that of the only open switch, if nothing else of the
 // connection can fail.
 func (m *Model) failsOtherwise(c *conn, r transcript.Record) {
-	if a := m.sole(c); a != nil && (!c.other || m.ours()) {
+	if a := m.sole(c); a != nil && (!c.other || m.ours() && !c.odd) {
 		for _, f := range SwitchError(r) {
 			m.judge(r, f.OK, f.Expected, only(f.Clauses, ofErrors...)...)
 		}

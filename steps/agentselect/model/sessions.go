@@ -3,6 +3,7 @@ package model
 import (
 	"bytes"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -71,7 +72,7 @@ func (m *Model) sent(c *conn, r transcript.Record) {
 
 // sentRaw takes what a client of the harness sends that is no message: it deletes a session, or is nothing at all.
 func (m *Model) sentRaw(c *conn, r transcript.Record, method string) {
-	c.other = c.other || method != "DELETE"
+	c.other, c.odd = c.other || method != "DELETE", true
 	for id, s := range m.sessions {
 		if method == "DELETE" && strings.Contains(r.Label, url.PathEscape(id)) {
 			delete(m.sessions, id)
@@ -112,9 +113,13 @@ func (m *Model) seeks(c *conn, r transcript.Record) {
 	}
 }
 
+// spoken are the other messages that the source names: the error that answers one is of its turn.
+var spoken = []string{vocab.ChatType, vocab.AbortType, vocab.ConfirmationResponse, vocab.QuestionResponse}
+
 // talks takes any other message of a client.
 func (m *Model) talks(c *conn, r transcript.Record) {
 	c.other = true
+	c.odd = c.odd || !slices.Contains(spoken, r.Event.Type)
 	s := c.bound
 	if id, named := member(r, vocab.SessionID); named && (s == nil || id != any(s.id)) {
 		if other := m.sessions[text(r, vocab.SessionID)]; other != nil {
