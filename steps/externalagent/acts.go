@@ -1,7 +1,6 @@
 package externalagent
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,11 +8,10 @@ import (
 	"time"
 
 	"parley/features/verdict"
-	"parley/internal/cut"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
+	"parley/steps/externalagent/model"
 	"parley/transport/transcript"
-	wjson "parley/transport/wire/json"
 )
 
 // acts follows during a wait what an agent does. A message that has been refused stubborn times is no act any more, as
@@ -69,40 +67,9 @@ func (a *acts) again() string {
 	return fmt.Sprintf("it repeats a %s that was refused %d times before", a.latest, a.times)
 }
 
-// passes records that clauses are kept by a record.
-func (s *suite) passes(at int, clauses ...string) {
-	_ = s.Judge(verdict.Finding{Clauses: clauses, OK: true, At: at})
-}
-
-// breaks judges that a record breaks clauses.
-func (s *suite) breaks(r transcript.Record, expected string, clauses ...string) error {
-	return s.Judge(steps.CheckOf(r, false, expected, clauses...))
-}
-
-// judgeMember judges one member of a record's payload; want describes the expected value.
-func (s *suite) judgeMember(r *transcript.Record, clause, name string, ok bool, want string) error {
-	return s.Judge(verdict.Finding{Clauses: []string{clause}, OK: ok, At: r.N, Group: kindOf(r) + " " + name,
-		Expected: fmt.Sprintf("payload.%s is %s", name, want),
-		Observed: fmt.Sprintf("payload.%s is %s", name, wjson.Compact(payload(r)[name]))})
-}
-
-// member is judgeMember for scenarios that continue in any case.
-func (s *suite) member(r *transcript.Record, clause, name string, ok bool, want string) {
-	_ = s.judgeMember(r, clause, name, ok, want)
-}
-
-// unanswered returns the check of a request without an answer.
-func (q *request) unanswered(miss *verdict.Miss, expected string, clauses ...string) verdict.Finding {
-	check := miss.Check(expected, clauses...)
-	check.At = cmp.Or(miss.At, q.mark)
-	return check
-}
-
-// silent returns the check of an agent that did not do what was expected after a record.
-func (s *suite) silent(miss *verdict.Miss, at int, expected string, clauses ...string) verdict.Finding {
-	check := miss.Check(expected, clauses...)
-	check.At, check.Observed = at, s.explain(miss.Reason)
-	return check
+// silent returns the check of an agent that did not do what it owes after a record.
+func (s *suite) silent(miss *verdict.Miss, at int, d model.Duty) verdict.Finding {
+	return d.Missing(at, miss, s.explain(miss.Reason))
 }
 
 // without returns the error of a scenario that is not tested because of what the agent did not do, or that has failed
@@ -112,13 +79,6 @@ func (s *suite) without(miss *verdict.Miss, format string, args ...any) error {
 		return err
 	}
 	return steps.NotTestedf("the agent %s: %s", fmt.Sprintf(format, args...), s.explain(miss.Reason))
-}
-
-// unlike returns a check of two states that differ, with the differing member and the difference.
-func unlike(at int, difference, expected string, clauses ...string) verdict.Finding {
-	member, _, _ := strings.Cut(difference, ":")
-	return verdict.Finding{Clauses: clauses, At: at, Expected: expected, Observed: "another " + member,
-		Diff: cut.Head(difference, 4000)}
 }
 
 // quoted returns the texts between quotes: A and B for "A" or "B".

@@ -138,7 +138,7 @@ func (s *suite) startsAgent(ctx context.Context) error {
 		s.agent.work.Go(func() {
 			select {
 			case <-gone:
-				s.T.Remark("", "%s%s", exited, howEnded(called.ExitErr()))
+				s.T.Remark("", "%s%s", model.Exited, howEnded(called.ExitErr()))
 				close(s.agent.ended)
 			case <-s.agent.serving.Done():
 			}
@@ -148,21 +148,18 @@ func (s *suite) startsAgent(ctx context.Context) error {
 }
 
 func (s *suite) agentConnects(ctx context.Context) error {
-	clauses := []string{"EA-016", "EA-017", "EA-106"}
-	rec, err := s.firstOf(ctx, transcript.Open, "a WebSocket connection of the agent to "+s.agent.listener.URL(),
-		clauses...)
+	rec, err := s.firstOf(ctx, transcript.Open, model.Connects)
 	if err != nil {
 		return err
 	}
 	s.RecordReach(steps.Greeted)
-	return s.Judge(steps.CheckOf(rec, true, "", clauses...))
+	s.reports(&rec, "EA-016", "EA-017", "EA-106")
+	return nil
 }
 
-// firstOf waits for the first record of a kind from the agent. Without one, the clauses are broken or the agent
-// counts as unreachable.
-func (s *suite) firstOf(
-	ctx context.Context, kind transcript.Kind, expected string, clauses ...string,
-) (transcript.Record, error) {
+// firstOf waits for the first record of a kind from the agent. Without one, a duty is broken or the agent counts as
+// unreachable.
+func (s *suite) firstOf(ctx context.Context, kind transcript.Kind, d model.Duty) (transcript.Record, error) {
 	rec, miss := s.awaitAgent(ctx, s.agent.started, s.joinLimit(), func(r *transcript.Record) bool {
 		return r.Kind == kind
 	})
@@ -172,13 +169,12 @@ func (s *suite) firstOf(
 	if err := s.unreachable(); err != nil {
 		return rec, err
 	}
-	return rec, s.Need(s.silent(miss, 0, expected, clauses...))
+	return rec, s.Need(s.silent(miss, 0, d))
 }
 
 // agentJoins judges that the agent joins before it sends anything else (EA-026), and joins what it was given (EA-027).
 func (s *suite) agentJoins(ctx context.Context) error {
-	const expected = "relay.join, the first message of the agent"
-	rec, err := s.firstOf(ctx, transcript.Frame, expected, "EA-026", "EA-027")
+	rec, err := s.firstOf(ctx, transcript.Frame, model.Joins)
 	if err != nil {
 		return err
 	}
@@ -201,8 +197,7 @@ func (s *suite) joinsGiven(r *transcript.Record) error {
 			"%s, and the profile does not give it one: put {session} into command.run or command.env, or the name of the "+
 			"session that it joins, without {nonce}, into external-agent.session", wjson.Compact(joined))})
 	}
-	return s.judgeMember(r, "EA-027", vocab.SessionID, joined == given,
-		fmt.Sprintf("%q, the relay session that the agent was given ({session}, PARLEY_SESSION)", given))
+	return s.Judge(model.JoinedGiven(r, given))
 }
 
 // givesSession reports whether the profile gives the agent the relay session to join: in its command or hook, or by
@@ -234,7 +229,8 @@ func (s *suite) agentTurnsToHost(ctx context.Context) error {
 		return s.without(miss, "sends the host no message")
 	}
 	s.RecordReach(steps.Answered)
-	return s.Judge(steps.CheckOf(rec, true, "", "EA-103"))
+	s.reports(&rec, "EA-103")
+	return nil
 }
 
 // agentCalls waits for the agent's n-th call since its start.

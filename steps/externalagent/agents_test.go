@@ -176,7 +176,7 @@ var agentsRows = []struct {
 		"Then the agent reconnects\nAnd the agent asks for a snapshot before its next call\n", mind{forget: true},
 		"EA-076=failed", "snapshot.get before the next tool.call", "EA-076"},
 	{"it stays away", awaits + "And the connection is lost after call 1\n" + started + "Then the agent reconnects\n",
-		mind{stays: true}, "EA-076=failed", "the agent comes back and joins", ""},
+		mind{stays: true}, "EA-076=failed", "the agent comes back, and relay.join is its first message", ""},
 	{"it reconnects to another relay session", awaits + "And the connection is lost after call 1\n" + started +
 		"Then the agent reconnects\n", mind{other: true}, "EA-076=not-tested", "", "EA-103"},
 	{"it reconnects twice", awaits + "And the connection is lost after call 1\nAnd the connection is lost after call 2\n" +

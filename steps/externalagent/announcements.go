@@ -2,16 +2,14 @@ package externalagent
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
-	"parley/features/verdict"
 	"parley/internal/deadline"
 	"parley/internal/words"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
+	"parley/steps/externalagent/model"
 	"parley/transport/transcript"
-	wjson "parley/transport/wire/json"
 )
 
 // announcesNothing answers a call and then announces no tool for a while. After this gap the booking is elsewhere, with
@@ -26,7 +24,7 @@ func (s *suite) announcesNothing(t turn) []any {
 
 // announcesNone matches a state that announces no tool.
 func announcesNone(r *transcript.Record) bool {
-	return sent(vocab.StateUpdated)(r) && len(stateOf(r).list()) == 0
+	return sent(vocab.StateUpdated)(r) && len(model.StateOf(r).List()) == 0
 }
 
 // tookLong says why a gap (the one that began with the given record, or any for 0) has shown nothing: the agent took
@@ -74,7 +72,7 @@ func (s *suite) calledNothing(ctx context.Context) (slow string, err error) {
 	if err != nil {
 		return "", steps.NotTestedf("the host did not go on: %v", err)
 	}
-	early := func(r *transcript.Record) bool { return r.At-from.At < crossing && s.overlaps(r.N) }
+	early := func(r *transcript.Record) bool { return r.At-from.At < model.Crossing && s.overlaps(r.N) }
 	// It has nothing to call and may end the session: later messages belong to another session.
 	rec, miss := s.awaitAgent(ctx, from.N, s.pace(), func(r *transcript.Record) bool {
 		return received(vocab.SessionEnd)(r) || r.N > next.N && received(vocab.SessionStart)(r) ||
@@ -147,7 +145,7 @@ func listed(schema any) []string {
 	var out []string
 	for _, name := range names(o) {
 		if list, ok := o[name].([]any); ok && name == "enum" {
-			out = append(out, texts(list)...)
+			out = append(out, model.Texts(list)...)
 		} else {
 			out = append(out, listed(o[name])...)
 		}
@@ -180,7 +178,7 @@ func (s *suite) takesNothingOld(ctx context.Context) error {
 	}
 	limit, cancel := deadline.WithLimit(ctx, s.pace().Duration)
 	defer cancel()
-	null := func(r *transcript.Record) bool { return tells(r) && stateOf(r).ui == nil }
+	null := func(r *transcript.Record) bool { return tells(r) && model.StateOf(r).UI == nil }
 	from, err := s.T.Await(limit, s.begun(end)-1, func(r *transcript.Record) bool { return null(r) || r.N > end })
 	if err != nil || !null(&from) {
 		return steps.NotTestedf("the host was never without a uiSpec: no tool of the flow takes a value that its schema " +
@@ -190,23 +188,18 @@ func (s *suite) takesNothingOld(ctx context.Context) error {
 	if err != nil {
 		return steps.NotTestedf("the host did not go on: %v", err)
 	}
-	clauses := []string{"EA-051", "EA-072", "EA-077"}
-	overlaps, others := s.overlaps(next.N), 0
-	for _, r := range s.T.After(from.N) {
-		if r.N >= next.N || !received(vocab.ToolCall)(&r) || overlaps && r.At-from.At < crossing {
-			continue
-		}
-		if old := s.shownBefore(payload(&r)[vocab.Params], &from); old != "" {
-			return s.Judge(verdict.Finding{Clauses: clauses, At: r.N,
-				Expected: fmt.Sprintf("no call based on a uiSpec from before record %d, which shows none", from.N),
-				Observed: fmt.Sprintf("a call with %s, which only an earlier uiSpec contains: %s", old, steps.Seen(r))})
-		}
-		others++
+	var known []string // values that the flow lists for params: an agent may know them otherwise
+	if values := s.agent.listed.Load(); values != nil {
+		known = *values
+	}
+	f, others := s.model().Old(from.N, next.N, known)
+	if !f.OK {
+		return s.Judge(s.quote(f))
 	}
 	// It may take the empty screen for the end and leave. An agent that has stopped proves nothing.
 	act, miss := s.awaitAgent(ctx, from.N, s.pace(), func(r *transcript.Record) bool {
 		return received(vocab.SessionEnd)(r) || r.N > next.N && received(vocab.ToolCall)(r) &&
-			(r.At-next.At >= crossing || !s.overlaps(r.N))
+			(r.At-next.At >= model.Crossing || !s.overlaps(r.N))
 	})
 	if miss != nil {
 		return s.without(miss, "neither continues nor ends its session")
@@ -218,50 +211,5 @@ func (s *suite) takesNothingOld(ctx context.Context) error {
 		return steps.NotTestedf("nothing shows what the agent does without a uiSpec: it neither waited for the next one nor "+
 			"used a value that only an earlier one had (it made %s)", words.Counted(others, "call"))
 	}
-	return s.Judge(verdict.Finding{Clauses: clauses, OK: true, At: next.N})
-}
-
-// shownBefore returns the first text in params from an earlier uiSpec sent to the agent that is nowhere in the
-// present state, or "". Values that the flow lists for params do not count: an agent may know them otherwise.
-func (s *suite) shownBefore(params any, now *transcript.Record) string {
-	old := map[string]bool{}
-	for _, r := range s.T.After(s.agent.started) {
-		if r.N < now.N && r.Dir == transcript.Sent && r.Event != nil {
-			for _, text := range texts(payload(&r)[vocab.Spec]) {
-				old[text] = true
-			}
-		}
-	}
-	for _, text := range texts(payload(now)) {
-		delete(old, text)
-	}
-	if values := s.agent.listed.Load(); values != nil {
-		for _, text := range *values {
-			delete(old, text)
-		}
-	}
-	for _, text := range texts(params) {
-		if text != "" && old[text] {
-			return wjson.Compact(text)
-		}
-	}
-	return ""
-}
-
-// texts returns all texts in a value, except member names.
-func texts(v any) []string {
-	var out []string
-	switch v := v.(type) {
-	case string:
-		return []string{v}
-	case []any:
-		for _, x := range v {
-			out = append(out, texts(x)...)
-		}
-	case object:
-		for _, name := range names(v) {
-			out = append(out, texts(v[name])...)
-		}
-	}
-	return out
+	return s.Judge(f)
 }

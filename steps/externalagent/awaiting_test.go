@@ -8,6 +8,7 @@ import (
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/binding"
+	"parley/steps/externalagent/model"
 	"parley/target"
 	"parley/transport/transcript"
 )
@@ -21,8 +22,8 @@ func TestGone(t *testing.T) {
 	cut := transcript.Record{Conn: "agent1", Dir: out, Kind: transcript.Closed}
 	asked := transcript.Record{Dir: in, Kind: transcript.Request, Label: "GET /ws"}
 	refused := transcript.Record{Dir: out, Kind: transcript.Response, Status: 404, Reply: 1}
-	well := transcript.Record{Dir: transcript.Noted, Kind: transcript.Remark, Label: exited + endedWell}
-	ill := transcript.Record{Dir: transcript.Noted, Kind: transcript.Remark, Label: exited + "exit status 1"}
+	well := transcript.Record{Dir: transcript.Noted, Kind: transcript.Remark, Label: model.Exited + endedWell}
+	ill := transcript.Record{Dir: transcript.Noted, Kind: transcript.Remark, Label: model.Exited + "exit status 1"}
 	for _, r := range []struct {
 		reason      string
 		t           []transcript.Record
@@ -155,7 +156,7 @@ func TestMayBeAhead(t *testing.T) {
 		want   bool
 	}{
 		{"at once", []transcript.Record{call("1", 0), no, call("2", 0)}, 0, true},
-		{"later", []transcript.Record{call("1", 0), no, call("2", crossing)}, 0, false},
+		{"later", []transcript.Record{call("1", 0), no, call("2", model.Crossing)}, 0, false},
 		{"after another call, with an answer in between",
 			[]transcript.Record{call("1", 0), no, call("2", 0), said(vocab.ToolResult, "2"), call("3", 0)}, 3, false},
 		{"after another call, with no answer in between",

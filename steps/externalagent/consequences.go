@@ -6,11 +6,12 @@ import (
 	"slices"
 	"time"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/binding"
+	"parley/steps/externalagent/model"
 	"parley/transport/transcript"
-	wjson "parley/transport/wire/json"
 )
 
 // agentLivesOn judges that an agent turns to the host again after a refused call (EA-074a). No clause says what it
@@ -38,8 +39,7 @@ func (s *suite) agentLivesOn(ctx context.Context) error {
 		return s.without(miss, "may have sent the call in record %d before it read the refusal, and sends nothing more",
 			ahead)
 	case miss != nil:
-		_ = s.Judge(s.silent(miss, at, "the agent continues: tool.call, snapshot.get, session.start or session.end",
-			"EA-074a"))
+		_ = s.Judge(s.silent(miss, at, model.Continues))
 		return s.judgeDeath()
 	}
 	if kindOf(&rec) == vocab.SnapshotGet {
@@ -48,15 +48,16 @@ func (s *suite) agentLivesOn(ctx context.Context) error {
 			s.Note("after its snapshot.get the agent sends nothing more: %s", miss.Reason)
 		}
 	}
-	return s.Judge(steps.CheckOf(rec, true, "", "EA-074", "EA-074a"))
+	s.reports(&rec, "EA-074", "EA-074a")
+	return nil
 }
 
 // mayBeAhead reports whether an agent may have sent a call before it read the record told: the call came within
-// crossing, and it cannot follow from an answer to first, an earlier call after that record. first is 0 if there is
+// model.Crossing, and it cannot follow from an answer to first, an earlier call after that record; first is 0 for
 // none.
 func (s *suite) mayBeAhead(told, first int, call *transcript.Record) bool {
 	records := s.T.After(told - 1)
-	if call.At-records[0].At >= crossing {
+	if call.At-records[0].At >= model.Crossing {
 		return false
 	}
 	if first == 0 || s.overlaps(call.N) {
@@ -93,9 +94,6 @@ func (s *suite) callAhead(before int) int {
 	return ahead
 }
 
-// idle is the number of turns to the host without a tool call after which an agent counts as stopped.
-const idle = 8
-
 // agentReadsOn judges that an agent continues after a message that it cannot understand: it makes a new call, for which
 // it needs what the host told it after that message (EA-018a). An agent that has stopped reading may repeat its
 // requests or calls.
@@ -104,55 +102,22 @@ func (s *suite) agentReadsOn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	at, turns, ahead := s.begun(end), 0, 0
-	before := s.callsBefore(at)
-	crosses := s.crosses(at)
-	rec, miss := s.awaitAgent(ctx, at, s.pace(), func(r *transcript.Record) bool {
-		switch fresh := received(vocab.ToolCall)(r) && !slices.Contains(before, saidBy(r)); {
-		case fresh && crosses(r):
-			ahead = r.N
-			return false
-		case fresh, received(vocab.SessionEnd)(r):
-			return true
-		case r.Kind == transcript.Frame && kindOf(r) != vocab.AgentMessage:
-			turns++
-		}
-		return turns == idle
+	at := s.begun(end)
+	settled := func() (f verdict.Finding, done, ahead int) { return s.model().ReadsOn(at) }
+	_, miss := s.awaitAgent(ctx, at, s.pace(), func(r *transcript.Record) bool {
+		_, done, _ := settled()
+		return done > 0
 	})
-	const expected = "the agent continues: a tool.call based on the messages that follow"
+	f, done, ahead := settled()
 	switch {
-	case ahead > 0 && (miss != nil && s.gone() == "" || miss == nil && kindOf(&rec) == vocab.SessionEnd):
+	case ahead > 0 && (done == 0 && s.gone() == "" || done > 0 && kindOf(&s.T.Page(done-1, 1)[0]) == vocab.SessionEnd):
 		return steps.NotTestedf("the agent may have sent the call in record %d before it received what followed", ahead)
-	case miss != nil:
-		_ = s.Judge(s.silent(miss, at, expected, "EA-018a"))
+	case done == 0:
+		_ = s.Judge(s.silent(miss, at, model.ReadsFurther))
 		return s.judgeDeath()
 	}
-	goesOn := kindOf(&rec) == vocab.ToolCall && turns < idle
-	if goesOn {
-		s.passes(rec.N, "EA-060")
-	}
-	return s.Judge(steps.CheckOf(rec, goesOn, expected, "EA-018a"))
+	return s.Judge(s.quote(f))
 }
-
-// callsBefore returns the calls that the agent made up to a record.
-func (s *suite) callsBefore(at int) []string {
-	var out []string
-	for _, r := range s.T.After(s.agent.started) {
-		if r.N <= at && received(vocab.ToolCall)(&r) {
-			out = append(out, saidBy(&r))
-		}
-	}
-	return out
-}
-
-// saidBy identifies a call by its tool and params.
-func saidBy(r *transcript.Record) string {
-	body := payload(r)
-	return wjson.Compact([]any{body[vocab.ToolName], body[vocab.Params]})
-}
-
-// crossing is the time within which the agent's messages may cross those sent to it.
-const crossing = 250 * time.Millisecond
 
 // callAfter waits for the next call after what was planned. It skips a call that an agent with overlapping calls may
 // have sent before it was told.
@@ -173,29 +138,11 @@ func (s *suite) callPast(at int) func(*transcript.Record) bool {
 // crosses matches what an agent with overlapping calls may have sent before it read a record.
 func (s *suite) crosses(at int) func(*transcript.Record) bool {
 	from := s.T.After(at - 1)[0].At
-	return func(r *transcript.Record) bool { return r.At-from < crossing && s.overlaps(r.N) }
+	return func(r *transcript.Record) bool { return r.At-from < model.Crossing && s.overlaps(r.N) }
 }
 
 // overlaps reports whether the agent has sent a call before a record while another call of its own was unanswered.
-func (s *suite) overlaps(before int) bool {
-	open := map[string]bool{}
-	for _, r := range s.T.After(s.agent.started) {
-		switch {
-		case r.N >= before:
-			return false
-		case r.Dir == transcript.Sent && r.Event != nil:
-			delete(open, field(&r, vocab.ReplyTo))
-		case received(vocab.ToolCall)(&r):
-			if len(open) > 0 {
-				return true
-			}
-			open[field(&r, vocab.ID)] = true
-		case r.Kind == transcript.Open:
-			clear(open)
-		}
-	}
-	return false
-}
+func (s *suite) overlaps(before int) bool { return model.Overlaps(s.T.After(s.agent.started), before) }
 
 // tells matches a state sent by the host.
 func tells(r *transcript.Record) bool {
@@ -331,7 +278,7 @@ func (s *suite) comesBack(ctx context.Context) error {
 	}
 	rec, miss := s.awaitAgent(ctx, at, s.joinLimit(), received(vocab.RelayJoin))
 	if miss != nil {
-		return s.Need(s.silent(miss, at, "the agent comes back and joins", "EA-076"))
+		return s.Need(s.silent(miss, at, model.Returns))
 	}
 	s.agent.back = rec.N
 	return nil

@@ -131,7 +131,7 @@ func (s *suite) plan(n int, fits func(call, result object) bool, do func(turn) [
 func okAlone(call, result object) bool {
 	name, _ := call[vocab.ToolName].(string)
 	_, quick := result[vocab.Spec]
-	return slices.Contains(okOnly, name) && !quick
+	return slices.Contains(model.Effective, name) && !quick
 }
 
 // okAloneAndSlow fits these calls if the agent was too slow when a state was last held back.

@@ -144,7 +144,7 @@ func (w *waiting) await(ctx context.Context, quiet time.Duration) (transcript.Re
 	matched := false
 	rec, err := w.s.T.Await(limited, w.after, func(r *transcript.Record) bool {
 		w.after, matched = r.N, w.match(r)
-		return matched || strings.HasPrefix(r.Conn, model.AgentParty) || strings.HasPrefix(r.Label, exited)
+		return matched || strings.HasPrefix(r.Conn, model.AgentParty) || strings.HasPrefix(r.Label, model.Exited)
 	})
 	w.acted = w.acted || err == nil && !matched
 	return rec, matched

@@ -22,6 +22,7 @@ type judge struct {
 func (s *suite) model() *model.Model {
 	if s.judge.Model == nil {
 		s.judge.Model = model.New(s.Env.Role, obligation.Ours)
+		s.judge.Comparison = s.Comparison
 	}
 	for _, r := range s.T.After(s.judge.taken) {
 		s.judge.Take(r)
@@ -52,7 +53,6 @@ func (s *suite) found(r *transcript.Record, clauses ...string) []verdict.Finding
 	list := s.model().At(r.N, clauses...)
 	for i := range list {
 		list[i] = s.quote(list[i])
-		list[i].Judge = verdict.ByModel
 		list[i].Group = kindOf(r) + " " + list[i].Clauses[0]
 	}
 	return list
@@ -63,6 +63,7 @@ func (s *suite) quote(f verdict.Finding) verdict.Finding {
 	if at := s.T.Page(f.At-1, 1); !f.OK && len(at) == 1 {
 		f.Observed = strings.Replace(f.Observed, monitor.Describe(at[0]), steps.Seen(at[0]), 1)
 	}
+	f.Judge = verdict.ByModel
 	return f
 }
 

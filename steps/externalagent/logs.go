@@ -57,6 +57,7 @@ func (s *suite) logInOrder(_ context.Context, p *party) error {
 		before = linesUpTo(f, old)
 		return old
 	})
+	there := verdict.Finding{Clauses: []string{"EA-010", "EA-065"}, OK: true, At: rec.N, Judge: verdict.ByLog}
 	var outside *target.OutsideError
 	var unread *steps.NotTestedError
 	switch {
@@ -64,13 +65,13 @@ func (s *suite) logInOrder(_ context.Context, p *party) error {
 		s.Security("the log is outside its folder: %v", err)
 		return steps.NotTestedf("the log is not read: %v", err)
 	case errors.As(err, &unread):
-		s.passes(rec.N, "EA-010", "EA-065")
+		_ = s.Judge(there)
 		return err
 	case err != nil:
 		return s.Need(verdict.Finding{Clauses: []string{"EA-010", "EA-065", "EA-085", "EA-107"}, At: rec.N,
-			Expected: fmt.Sprintf("a log at logFile %q in %s", name, folder), Observed: err.Error()})
+			Judge: verdict.ByLog, Expected: fmt.Sprintf("a log at logFile %q in %s", name, folder), Observed: err.Error()})
 	}
-	s.passes(rec.N, "EA-010", "EA-065")
+	_ = s.Judge(there)
 	study, _ := payload(rec)[vocab.SessionID].(string)
 	if _, read := s.reads[name]; !read {
 		s.reads[name] = logPart{old, before, string(content)}
@@ -86,7 +87,7 @@ func (s *suite) logInOrder(_ context.Context, p *party) error {
 	s.Observe("EA-089a", "the timestamps: "+form)
 	var found []verdict.Finding
 	for _, fd := range report.Findings {
-		check := verdict.Finding{Clauses: []string{fd.Clause}, OK: fd.OK, At: rec.N,
+		check := verdict.Finding{Clauses: []string{fd.Clause}, OK: fd.OK, At: rec.N, Judge: verdict.ByLog,
 			Expected: fd.Expected, Observed: fd.Observed, Group: "log: " + fd.Expected}
 		if !fd.OK && fd.Line > 0 {
 			check.Observed = fmt.Sprintf("%s:%d: %s", name, fd.Line, fd.Observed)
@@ -106,7 +107,7 @@ func (s *suite) logsUnchanged() error {
 		return steps.NotTestedf("the log cannot be read: %v", err)
 	}
 	for name, was := range s.reads {
-		check := verdict.Finding{Clauses: []string{"EA-010", "EA-086", "EA-088"},
+		check := verdict.Finding{Clauses: []string{"EA-010", "EA-086", "EA-088"}, Judge: verdict.ByLog,
 			Expected: fmt.Sprintf("a log %q that still begins as it did when its session ended", name)}
 		now, err := readLogFrom(folder, name, func(_ io.ReaderAt, size int64) int64 { return min(was.from, size) })
 		is := string(now)

@@ -303,14 +303,13 @@ func (s *suite) connectsAgain(ctx context.Context) error {
 	if err := s.declared(binding.Reconnect); err != nil {
 		return err
 	}
-	const expected = "the agent comes back, and relay.join is its first message"
 	first := func(r *transcript.Record) bool { return r.Conn != s.severedParty() && r.Kind == transcript.Frame }
 	rec, miss := s.awaitAgent(ctx, s.cut, s.joinLimit(), first)
 	switch done := s.gone(); {
 	case miss != nil && strings.HasSuffix(done, endedWell):
 		return s.without(miss, "had finished before its connection was cut")
 	case miss != nil:
-		return s.Need(s.silent(miss, s.cut, expected, "EA-076"))
+		return s.Need(s.silent(miss, s.cut, model.Returns))
 	}
 	s.agent.back = rec.N
 	return s.needs(&rec, "EA-026")

@@ -16,6 +16,7 @@ import (
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/binding"
+	"parley/steps/externalagent/model"
 	"parley/target"
 	wjson "parley/transport/wire/json"
 )
@@ -366,7 +367,7 @@ func (a *scriptedAgent) act(ctx context.Context, tools []any) error {
 		return a.send(ctx, vocab.SessionEnd, object{"reason": "study-complete"})
 	case len(tools) == 0 && a.starved:
 		a.starved = false
-		if a.dozy = 3 * crossing; !a.dozes(ctx) {
+		if a.dozy = 3 * model.Crossing; !a.dozes(ctx) {
 			return errEnough
 		}
 		if a.restless {

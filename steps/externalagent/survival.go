@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"parley/features/verdict"
 	vocab "parley/protocol/externalagent"
@@ -14,12 +13,7 @@ import (
 	"parley/steps/externalagent/binding"
 	"parley/steps/externalagent/model"
 	"parley/transport/transcript"
-	wjson "parley/transport/wire/json"
 )
-
-// promptly is how soon after a message a process must end to have ended because of it. Later it may have waited in
-// vain for something.
-const promptly = time.Second
 
 // judgeDeath judges that the agent's process has not died of a message that the source allows: that breaks the clause
 // of the message, whatever the agent would have done next. It returns an error if so. A process that succeeds has
@@ -28,77 +22,14 @@ func (s *suite) judgeDeath() error {
 	if end := s.gone(); end == "" || strings.HasSuffix(end, endedWell) {
 		return nil
 	}
-	rec, clauses, after := fatal(s.T.After(s.agent.started))
-	i := slices.IndexFunc(clauses, s.Judges)
-	if i < 0 {
+	f, ok := s.model().Death()
+	i := slices.IndexFunc(f.Clauses, s.Judges)
+	if ok || i < 0 {
 		return nil
 	}
-	return s.Need(verdict.Finding{Clauses: clauses[i : i+1], At: rec.N,
-		Expected: "an agent that keeps running after a message that the source allows",
-		Observed: s.explain(fmt.Sprintf("%s, %d ms after %s", s.gone(), after.Milliseconds(), steps.Seen(rec)))})
-}
-
-// fatal returns the message of which the agent's process died, its clauses, the most telling first, and how long after
-// it. There are no clauses if the process may have ended for another reason: it had sent something since, its
-// connection was lost before, or there is something among its last messages that no clause names.
-func fatal(records []transcript.Record) (of transcript.Record, clauses []string, after time.Duration) {
-	end := slices.IndexFunc(records, func(r transcript.Record) bool {
-		return r.Kind == transcript.Remark && strings.HasPrefix(r.Label, exited)
-	})
-	if end < 0 {
-		return of, nil, 0
-	}
-	for _, r := range slices.Backward(records[:end]) {
-		switch {
-		case !strings.HasPrefix(r.Conn, model.AgentParty):
-			continue
-		case r.Dir == transcript.Sent && r.Kind != transcript.Frame: // the harness has ended the connection
-			return of, nil, 0
-		case r.Dir == transcript.Received && r.Kind == transcript.Frame, records[end].At-r.At > promptly:
-			return of, clauses, after
-		case r.Dir == transcript.Received:
-			continue
-		}
-		named := clausesOfMessage(&r)
-		if named == nil {
-			return of, nil, 0
-		}
-		if clauses == nil || unusual(&r) {
-			of, clauses, after = r, named, records[end].At-r.At
-		}
-	}
-	return of, clauses, after
-}
-
-// clausesOfMessage returns the clauses about a message to an agent; nil if the source does not allow it.
-func clausesOfMessage(r *transcript.Record) []string {
-	switch body := payload(r); kindOf(r) {
-	case vocab.RelayJoined:
-		return []string{"EA-026"}
-	case vocab.ErrorMessage:
-		if code, _ := body[vocab.Code].(string); slices.Contains(vocab.Codes(), code) && field(r, vocab.ReplyTo) != "" {
-			return []string{"EA-074"}
-		}
-	case vocab.ToolResult:
-		return []string{"EA-074", "EA-051", "EA-072"}
-	case vocab.StateUpdated, vocab.SnapshotState:
-		return []string{"EA-072", "EA-077", "EA-051"}
-	case vocab.UserMessage:
-		return []string{"EA-060"}
-	}
-	return nil
-}
-
-// unusual reports whether a message is not of the kind that a booking consists of.
-func unusual(r *transcript.Record) bool {
-	body := payload(r)
-	switch kindOf(r) {
-	case vocab.ErrorMessage, vocab.UserMessage:
-		return true
-	case vocab.ToolResult:
-		return body[vocab.OK] == false
-	}
-	return tells(r) && body[vocab.Spec] == nil
+	f = s.quote(f)
+	f.Clauses, f.Observed = f.Clauses[i:i+1], s.explain(s.gone()+", "+f.Observed)
+	return s.Need(f)
 }
 
 // books is the key in Env.Learnt for whether an agent has gone through the flow in this run.
@@ -141,9 +72,7 @@ func (s *suite) judgeStuck(ctx context.Context, miss *verdict.Miss, at int) erro
 		observed = fmt.Sprintf("%s; once the state had come, it went on (if it asks later by itself, raise "+
 			"external-agent.agent.pace): %s", silence, steps.Seen(rec))
 	}
-	check := s.silent(miss, at, "snapshot.get, as no state has followed the call", "EA-077")
-	check.Observed = observed
-	return s.Need(check)
+	return s.Need(model.Asks.Missing(at, miss, observed))
 }
 
 // reached is ready, but says why a call does not fit: either the host has another path, or the host has lost the
@@ -194,7 +123,7 @@ func (s *suite) inVain(p *party) *request {
 // showsLater reports whether a state that came late shows the effect of a call.
 func (s *suite) showsLater(q *request) bool {
 	return slices.ContainsFunc(s.Between(q.of.name, q.mark, 0), func(r transcript.Record) bool {
-		return told(&r) && s.shows(q, q.before, stateOf(&r))
+		return told(&r) && s.shows(q, q.before, model.StateOf(&r))
 	})
 }
 
@@ -214,23 +143,26 @@ func (s *suite) undone(p *party, now state) string {
 		if q.kind == vocab.SessionStart || q.kind == vocab.RelayJoin {
 			break
 		}
-		if q.kind != vocab.ToolCall || q.mark > now.at || !s.wentThrough(q) {
+		if q.kind != vocab.ToolCall || q.mark > now.N || !s.wentThrough(q) {
 			continue
 		}
 		before := q.before
-		if before.at == 0 {
+		if before.N == 0 {
 			return ""
 		}
-		for _, r := range s.Between(p.name, q.mark, now.at) {
+		for _, r := range s.Between(p.name, q.mark, now.N) {
 			if !told(&r) {
 				continue
 			}
-			shown := stateOf(&r)
-			if at := s.goneAt(before, shown, now); at != "" {
-				name, _, _ := strings.Cut(at, "/")
+			shown := model.StateOf(&r)
+			for _, name := range []string{vocab.Spec, vocab.ToolSchema} {
+				at, _ := s.Back(name, shown, now, []state{before}, true)
+				if at == "" {
+					continue
+				}
 				return fmt.Sprintf("the effect of %s was lost: %s was %s in record %d and is %s again in record %d", q.tool, at,
-					there(shown.member(name), strings.TrimPrefix(at, name)), shown.at,
-					there(now.member(name), strings.TrimPrefix(at, name)), now.at)
+					model.There(shown.Member(name), strings.TrimPrefix(at, name)), shown.N,
+					model.There(now.Member(name), strings.TrimPrefix(at, name)), now.N)
 			}
 		}
 		return "" // effects of earlier calls may have been removed on purpose
@@ -238,26 +170,9 @@ func (s *suite) undone(p *party, now state) string {
 	return ""
 }
 
-// goneAt returns the first place that changed between before and shown and is back to its old value in now, or "".
-func (s *suite) goneAt(before, shown, now state) string {
-	for _, name := range []string{vocab.Spec, vocab.ToolSchema} {
-		a, b, c := s.settled(name, before.member(name)), s.settled(name, shown.member(name)),
-			s.settled(name, now.member(name))
-		for _, at := range changes(name, a, b) {
-			pointer := strings.TrimPrefix(at, name)
-			is, there := wjson.Lookup(c, pointer)
-			was, had := wjson.Lookup(a, pointer)
-			if there == had && wjson.Equal(is, was) {
-				return at
-			}
-		}
-	}
-	return ""
-}
-
 // stageOf names the stage that a uiSpec states, if any.
 func stageOf(now state) string {
-	ui, _ := now.ui.(object)
+	ui, _ := now.UI.(object)
 	if name, ok := ui["stage"].(string); ok {
 		return fmt.Sprintf(" at stage %q", name)
 	}
@@ -269,10 +184,10 @@ func (s *suite) lostBefore(q *request, refusal int) string {
 	now := q.before
 	for _, r := range s.Between(q.of.name, q.mark, refusal) {
 		if received(vocab.StateUpdated)(&r) {
-			now = stateOf(&r)
+			now = model.StateOf(&r)
 		}
 	}
-	if now.at == 0 {
+	if now.N == 0 {
 		return ""
 	}
 	return s.undone(q.of, now)

@@ -66,10 +66,14 @@ func (a *agent) owing() []obligation.Entry { return a.book.Owing() }
 func (a *agent) end() { a.settleIDs(false) }
 
 func (a *agent) take(m message) {
+	if a.ours {
+		a.told.record(m)
+	}
 	if m.Dir == transcript.Noted {
 		if m.Kind == transcript.Remark && m.Label == AnotherAgent {
 			a.settleIDs(false)
 			clear(a.ids)
+			a.told = told{open: map[string]message{}}
 		}
 		return
 	}
@@ -113,7 +117,7 @@ func (a *agent) line(m message) *talk {
 		}
 		a.latest = m.Conn
 		if a.ours {
-			a.kept(m, "EA-016", "EA-106")
+			a.kept(m, "EA-016", "EA-106", "EA-017")
 		}
 		l.join(a, m)
 	}
@@ -237,6 +241,9 @@ func (a *agent) says(l *talk, m message) {
 	}
 	a.waits.says(m)
 	a.told.says(m)
+	if l.joined && m.kind != vocab.RelayJoin && m.kind != vocab.SessionEnd {
+		a.told.kept(m, "EA-103")
+	}
 }
 
 // joinsFirst judges that an agent waits for relay.joined on each of its connections.
@@ -344,8 +351,8 @@ type announced struct {
 	n         int
 }
 
-// crossing is the time in which an unrequested state of the harness may cross the agent's messages.
-const crossing = 250 * time.Millisecond
+// Crossing is the time in which an unrequested message of the harness may cross the agent's messages.
+const Crossing = 250 * time.Millisecond
 
 // inForce returns the states that may justify a call, the latest one first; known reports whether there can be no
 // others. A state of the harness that was not requested may cross the call, so for a moment the previous announcement
@@ -353,7 +360,7 @@ const crossing = 250 * time.Millisecond
 func (a *agent) inForce(l *talk, m message) (may []announced, known bool) {
 	if a.ours {
 		for _, st := range slices.Backward(a.told.states) {
-			if may = append(may, st); st.asked || m.At-st.at >= crossing {
+			if may = append(may, st); st.asked || m.At-st.at >= Crossing {
 				break
 			}
 		}

@@ -12,6 +12,7 @@
 package model
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -40,6 +41,8 @@ const patience = 30 * time.Second
 
 // Model folds the records of a transcript. It implements obligation.Model.
 type Model struct {
+	Comparison // of states
+
 	forms forms
 	of    party
 	tally obligation.Tally
@@ -51,6 +54,18 @@ type party interface {
 	end()
 	findings() []verdict.Finding
 	owing() []obligation.Entry
+}
+
+// server returns the party if it is a host or a relay, or else one that has seen nothing.
+func (m *Model) server() *server {
+	s, _ := m.of.(*server)
+	return cmp.Or(s, &server{})
+}
+
+// agent is server for an agent.
+func (m *Model) agent() *agent {
+	a, _ := m.of.(*agent)
+	return cmp.Or(a, &agent{})
 }
 
 // New returns the model of a target of a role, for a transcript that has no record yet.

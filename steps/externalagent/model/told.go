@@ -16,7 +16,9 @@ type told struct {
 	notes
 	states   []announced
 	open     map[string]message // calls without an answer, by id
-	overlaps bool               // it makes calls while others are unanswered
+	overlaps int                // the first call that it has made while another was unanswered; 0: none
+	refused  bool               // a call was
+	all      []message          // what has passed between them
 	state    int                // the record of the latest state
 	// blind is an ok-only result, or what the participant has said during a call that may have one, if no state has come
 	// since that call: the agent does not know what the call has changed. N is 0 if there is none.
@@ -31,7 +33,8 @@ func Told() []string {
 
 // hears takes a message to the agent, or the beginning of a connection.
 func (t *told) hears(m message) {
-	call := t.open[m.to]
+	call, open := t.open[m.to]
+	t.refused = t.refused || open && m.failed()
 	_, quick := m.body[vocab.Spec]
 	switch {
 	case m.Kind != transcript.Frame: // what was under way on a connection is lost with it
@@ -66,6 +69,12 @@ func (t *told) announces(m message, st announced) {
 // says judges a message of the agent by what it was told.
 func (t *told) says(m message) {
 	switch m.kind {
+	case vocab.SnapshotGet, vocab.ToolCall, vocab.SessionStart, vocab.SessionEnd:
+		if t.refused {
+			t.kept(m, "EA-074", "EA-074a")
+		}
+	}
+	switch m.kind {
 	case vocab.SnapshotGet:
 		if t.blind.N > 0 {
 			t.kept(m, "EA-077")
@@ -78,7 +87,9 @@ func (t *told) says(m message) {
 	case vocab.ToolCall:
 		t.onNothing(m)
 		t.byState(m)
-		t.overlaps = t.overlaps || len(t.open) > 0
+		if len(t.open) > 0 && t.overlaps == 0 {
+			t.overlaps = m.N
+		}
 		id, _ := m.id()
 		t.open[id] = m
 	}
@@ -113,7 +124,7 @@ func (t *told) byState(m message) {
 func (t *told) onNothing(m message) {
 	clauses := []string{"EA-096a", "EA-072"}
 	switch {
-	case t.from.n == 0 || t.overlaps && m.At-t.from.at < crossing:
+	case t.from.n == 0 || t.overlaps > 0 && m.At-t.from.at < Crossing:
 	case t.now.n == 0:
 		t.broken(m, "no call while toolSchema is empty", "", clauses...)
 	default:
@@ -143,7 +154,7 @@ func (st announced) accepts(call message) (known, fits bool) {
 }
 
 // isEffective reports whether a call is of a tool whose result may consist of ok only.
-func isEffective(call message) bool { return slices.Contains(effective, call.word(vocab.ToolName)) }
+func isEffective(call message) bool { return slices.Contains(Effective, call.word(vocab.ToolName)) }
 
 // asking is what an agent waits for on its connection. It waits for a state if exactly one request is pending that
 // has not brought a state yet.

@@ -1,22 +1,23 @@
-package externalagent
+package model
 
 import (
 	"testing"
 	"time"
 
 	vocab "parley/protocol/externalagent"
+	"parley/steps/obligation"
 	"parley/transport/transcript"
 )
 
-// TestFatal checks of which message a process is said to have died, if of any.
-func TestFatal(t *testing.T) {
+// TestDeath checks of which message a process is said to have died, if of any.
+func TestDeath(t *testing.T) {
 	const conn = "agent1"
 	said := func(kind string, body object) transcript.Record {
 		return transcript.Record{Conn: conn, Dir: transcript.Sent, Kind: transcript.Frame, At: time.Second,
 			Event: &transcript.Event{Type: kind, Data: body, Envelope: object{vocab.ReplyTo: "req-1", vocab.Payload: body}}}
 	}
 	end := func(after time.Duration) transcript.Record {
-		return transcript.Record{Dir: transcript.Noted, Kind: transcript.Remark, Label: exited + "exit status 1",
+		return transcript.Record{Dir: transcript.Noted, Kind: transcript.Remark, Label: Exited + "exit status 1",
 			At: time.Second + after}
 	}
 	call := transcript.Record{Conn: conn, Dir: transcript.Received, Kind: transcript.Frame, At: time.Second}
@@ -43,8 +44,12 @@ func TestFatal(t *testing.T) {
 		{"the connection was lost", []transcript.Record{call, state, cut, end(0)}, ""},
 		{"it has not ended", []transcript.Record{call, state}, ""},
 	} {
-		_, clauses, _ := fatal(r.t)
-		if got := append(clauses, "")[0]; got != r.want {
+		m := New(vocab.Agent, obligation.Ours)
+		for _, rec := range r.t {
+			m.Take(rec)
+		}
+		f, _ := m.Death()
+		if got := append(f.Clauses, "")[0]; got != r.want {
 			t.Errorf("%s: %q, want %q", r.reason, got, r.want)
 		}
 	}
