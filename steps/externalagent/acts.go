@@ -1,7 +1,6 @@
 package externalagent
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"time"
 
 	"parley/features/verdict"
-	"parley/internal/cut"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/model"
@@ -69,18 +67,6 @@ func (a *acts) again() string {
 	return fmt.Sprintf("it repeats a %s that was refused %d times before", a.latest, a.times)
 }
 
-// breaks judges that a record breaks clauses.
-func (s *suite) breaks(r transcript.Record, expected string, clauses ...string) error {
-	return s.Judge(steps.CheckOf(r, false, expected, clauses...))
-}
-
-// unanswered returns the check of a request without an answer.
-func (q *request) unanswered(miss *verdict.Miss, expected string, clauses ...string) verdict.Finding {
-	check := miss.Check(expected, clauses...)
-	check.At = cmp.Or(miss.At, q.mark)
-	return check
-}
-
 // silent returns the check of an agent that did not do what it owes after a record.
 func (s *suite) silent(miss *verdict.Miss, at int, d model.Duty) verdict.Finding {
 	return d.Missing(at, miss, s.explain(miss.Reason))
@@ -93,13 +79,6 @@ func (s *suite) without(miss *verdict.Miss, format string, args ...any) error {
 		return err
 	}
 	return steps.NotTestedf("the agent %s: %s", fmt.Sprintf(format, args...), s.explain(miss.Reason))
-}
-
-// unlike returns a check of two states that differ, with the differing member and the difference.
-func unlike(at int, difference, expected string, clauses ...string) verdict.Finding {
-	member, _, _ := strings.Cut(difference, ":")
-	return verdict.Finding{Clauses: clauses, At: at, Expected: expected, Observed: "another " + member,
-		Diff: cut.Head(difference, 4000)}
 }
 
 // quoted returns the texts between quotes: A and B for "A" or "B".

@@ -1,11 +1,9 @@
 package externalagent
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
-	"parley/features/verdict"
 	"parley/internal/deadline"
 	"parley/internal/words"
 	vocab "parley/protocol/externalagent"
@@ -26,7 +24,7 @@ func (s *suite) announcesNothing(t turn) []any {
 
 // announcesNone matches a state that announces no tool.
 func announcesNone(r *transcript.Record) bool {
-	return sent(vocab.StateUpdated)(r) && len(stateOf(r).list()) == 0
+	return sent(vocab.StateUpdated)(r) && len(model.StateOf(r).List()) == 0
 }
 
 // tookLong says why a gap (the one that began with the given record, or any for 0) has shown nothing: the agent took
@@ -88,8 +86,7 @@ func (s *suite) calledNothing(ctx context.Context) (slow string, err error) {
 		return "", s.without(miss, "neither continues nor ends its session")
 	}
 	found := s.found(&rec, "EA-096a", "EA-072")
-	broken := func(f verdict.Finding) bool { return !f.OK }
-	if slow := s.tookLong(from.N); slow != "" && !slices.ContainsFunc(found, broken) {
+	if slow := s.tookLong(from.N); slow != "" && !slices.ContainsFunc(found, isBroken) {
 		return slow, nil
 	}
 	return "", s.Judge(found...)
@@ -181,7 +178,7 @@ func (s *suite) takesNothingOld(ctx context.Context) error {
 	}
 	limit, cancel := deadline.WithLimit(ctx, s.pace().Duration)
 	defer cancel()
-	null := func(r *transcript.Record) bool { return tells(r) && stateOf(r).ui == nil }
+	null := func(r *transcript.Record) bool { return tells(r) && model.StateOf(r).UI == nil }
 	from, err := s.T.Await(limit, s.begun(end)-1, func(r *transcript.Record) bool { return null(r) || r.N > end })
 	if err != nil || !null(&from) {
 		return steps.NotTestedf("the host was never without a uiSpec: no tool of the flow takes a value that its schema " +
@@ -191,8 +188,11 @@ func (s *suite) takesNothingOld(ctx context.Context) error {
 	if err != nil {
 		return steps.NotTestedf("the host did not go on: %v", err)
 	}
-	known := cmp.Or(s.agent.listed.Load(), &[]string{}) // an agent may know values that the flow lists for params
-	f, others := s.model().Old(from.N, next.N, *known)
+	var known []string // values that the flow lists for params: an agent may know them otherwise
+	if values := s.agent.listed.Load(); values != nil {
+		known = *values
+	}
+	f, others := s.model().Old(from.N, next.N, known)
 	if !f.OK {
 		return s.Judge(s.quote(f))
 	}

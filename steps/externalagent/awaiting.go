@@ -248,7 +248,7 @@ func (s *suite) callsAtOnce(ctx context.Context, p *party, n int) error {
 		if t.Name == vocab.Next || t.Name == vocab.Prev {
 			continue
 		}
-		if params, _ := t.Example(s.known(t.Name, now.ui)); params != nil {
+		if params, _ := t.Example(s.known(t.Name, now.UI)); params != nil {
 			can = append(can, call{t.Name, params})
 		}
 	}
@@ -264,19 +264,12 @@ func (s *suite) callsAtOnce(ctx context.Context, p *party, n int) error {
 		asked = append(asked, q)
 	}
 	for i, q := range asked {
-		expected := fmt.Sprintf("an answer with replyTo %q, the id of call %d of %d that were sent together", q.id, i+1, n)
 		rec, miss := s.answer(ctx, q)
-		switch {
-		case miss != nil:
-			_ = s.Judge(q.unanswered(miss, expected, "EA-046", "EA-047", "EA-074"))
-			continue
-		case kindOf(&rec) != vocab.ToolResult && kindOf(&rec) != vocab.ErrorMessage:
-			_ = s.breaks(rec, expected, "EA-046", "EA-074")
-			continue
-		case !refused(&rec):
+		which := fmt.Sprintf("call %d of %d that were sent together", i+1, n)
+		_ = s.judgeOrNeed(false, s.model().Answered(s.recordOf(q), rec, which, miss)...)
+		if miss == nil && kindOf(&rec) == vocab.ToolResult && !refused(&rec) {
 			s.namesTool(&rec, q.tool)
 		}
-		_ = s.Judge(verdict.Finding{Clauses: []string{"EA-046", "EA-047", "EA-074"}, OK: true, At: rec.N})
 	}
 	_, err = s.snapshot(ctx, p) // what follows it was not sent because of these calls
 	return err
@@ -303,7 +296,7 @@ func (s *suite) callsTogether(ctx context.Context, p *party) error {
 		if slices.Contains(model.Effective, t.Name) || t.Name == path[0].Tool {
 			continue
 		}
-		for _, params := range t.Examples(s.known(t.Name, now.ui)) {
+		for _, params := range t.Examples(s.known(t.Name, now.UI)) {
 			if tried++; tried > mostPairs {
 				break
 			}
@@ -348,22 +341,8 @@ func (s *suite) oneByOne(
 	if err != nil {
 		return nil, nil, err
 	}
-	first, second = s.drawn(start, middle), s.drawn(middle, end)
-	return exceptAt(first, second), exceptAt(second, first), nil
-}
-
-// drawn returns the places at which the uiSpec of two states differs.
-func (s *suite) drawn(a, b state) []string {
-	return changes("uiSpec", s.settled("uiSpec", a.ui), s.settled("uiSpec", b.ui))
-}
-
-// exceptAt returns the places that are not at, above or below any other ones.
-func exceptAt(places, others []string) []string {
-	return slices.DeleteFunc(slices.Clone(places), func(at string) bool {
-		return slices.ContainsFunc(others, func(o string) bool {
-			return strings.HasPrefix(at+"/", o+"/") || strings.HasPrefix(o+"/", at+"/")
-		})
-	})
+	first, second = s.Drawn(start, middle), s.Drawn(middle, end)
+	return model.ExceptAt(first, second), model.ExceptAt(second, first), nil
 }
 
 // atOnce makes two calls in a new session without waiting and judges that the places that each changes have changed.
@@ -389,7 +368,8 @@ func (s *suite) atOnce(
 		rec, miss := s.answer(ctx, q)
 		switch {
 		case miss != nil:
-			return s.Need(q.unanswered(miss, "an answer to each of two calls that were sent together", "EA-046", "EA-074"))
+			return s.judgeOrNeed(true, s.model().Answered(s.recordOf(q), rec,
+				"one of two calls that were sent together", miss)...)
 		case refused(&rec):
 			return steps.NotTestedf("one of two calls that were sent together is refused: %s", steps.Seen(rec))
 		}
@@ -408,28 +388,19 @@ func (s *suite) atOnce(
 
 // hasEffect judges that a call which was confirmed has changed places in the uiSpec, at once or within the event limit.
 func (s *suite) hasEffect(ctx context.Context, q, other *request, start state, places []string) error {
-	clauses := []string{"EA-046", "EA-074"}
-	lost := func(now state) bool {
-		changed := s.drawn(start, now)
-		return len(exceptAt(places, changed)) == len(places)
-	}
+	lost := func(now state) bool { return s.Lost(places, start, now) }
 	now, err := s.still(ctx, q.of)
 	if err != nil {
 		return err
 	}
 	if lost(now) {
-		_, _ = s.Await(ctx, steps.Wait{Conn: q.of.name, After: now.at, Kind: "the effect of a call sent with another",
+		_, _ = s.Await(ctx, steps.Wait{Conn: q.of.name, After: now.N, Kind: "the effect of a call sent with another",
 			Fence: s.fence(q.of), Match: func(r *transcript.Record) bool {
-				return received(vocab.StateUpdated)(r) && !lost(stateOf(r))
+				return received(vocab.StateUpdated)(r) && !lost(model.StateOf(r))
 			}})
 		if now, err = s.snapshot(ctx, q.of); err != nil {
 			return err
 		}
 	}
-	answer := s.got(q)
-	return s.Judge(verdict.Finding{Clauses: clauses, OK: !lost(now), At: now.at,
-		Expected: fmt.Sprintf("the effect of %s, which record %d confirms, beside that of %s, which was sent at once",
-			q.tool, answer.N, other.tool),
-		Observed: fmt.Sprintf("in record %d, %s is as before both calls: %s", now.at, places[0],
-			there(now.ui, strings.TrimPrefix(places[0], vocab.Spec)))})
+	return s.Judge(s.Both(q.tool, other.tool, s.got(q).N, places, start, now))
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"parley/features/verdict"
-	"parley/internal/cut"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/model"
@@ -79,7 +78,7 @@ func (s *suite) callsAnnounced(ctx context.Context, p *party, tool string) error
 	if t == nil {
 		return &steps.NotApplicableError{Reason: fmt.Sprintf("the host does not announce %q at this stage", tool)}
 	}
-	params, _ := t.Example(s.known(tool, now.ui))
+	params, _ := t.Example(s.known(tool, now.UI))
 	if params == nil {
 		return steps.NotTestedf("no params for %q that match its schema were found", tool)
 	}
@@ -138,25 +137,16 @@ func (s *suite) wentWell(ctx context.Context, q *request) (transcript.Record, er
 	return rec, nil
 }
 
-// refusedThough judges the refusal of an announced call by its code, unless the tool may have failed while it ran.
+// refusedThough reports on the refusal of an announced call, unless the tool may have failed while it ran.
 func (s *suite) refusedThough(q *request, rec transcript.Record) error {
-	clauses, expected := []string(nil), "the call of an announced tool carried out"
-	switch code := s.codeOf(&rec); {
-	case code == vocab.UnknownTool:
-		clauses = []string{"EA-007", "EA-080", "EA-096", "EA-006"}
-	case code == vocab.InvalidParams && q.sure:
-		clauses, expected = []string{"EA-007", "EA-081"}, "params that match the announced schema accepted"
-	case code == vocab.NoActiveSpec || code == vocab.SessionNotActive || code == vocab.InvalidMessage:
-		clauses = []string{"EA-007", "EA-046"}
-	case s.Env.Role == vocab.Relay: // the harness is the host and follows its own path, so the relay changed the call
-		clauses = []string{"EA-007"}
-	default:
-		if gone := s.lostBefore(q, rec.N); gone != "" {
-			return steps.NotTestedf("%s was refused%s: %s; %s", q.tool, stageOf(q.before), steps.Seen(rec), gone)
-		}
-		return steps.NotTestedf("%s, a call of the booking path, was refused: %s", q.tool, steps.Seen(rec))
+	f, ok := s.model().RefusedThough(s.recordOf(q), rec, q.sure)
+	if !ok {
+		return s.Need(s.quote(f))
 	}
-	return s.Need(steps.CheckOf(rec, false, expected, clauses...))
+	if gone := s.lostBefore(q, rec.N); gone != "" {
+		return steps.NotTestedf("%s was refused%s: %s; %s", q.tool, stageOf(q.before), steps.Seen(rec), gone)
+	}
+	return steps.NotTestedf("%s, a call of the booking path, was refused: %s", q.tool, steps.Seen(rec))
 }
 
 // namesTool reports on payload.toolName (EA-049), which a result may omit if it may say only ok (EA-105): not by the
@@ -166,7 +156,7 @@ func (s *suite) namesTool(rec *transcript.Record, tool string) {
 		s.reports(rec, "EA-049", "EA-105")
 		return
 	}
-	_ = s.breaks(*rec, fmt.Sprintf("payload.toolName is %q, the called tool", tool), "EA-105")
+	_ = s.Judge(s.quote(model.NoName(*rec, tool)))
 }
 
 // notesQuick records whether a result has a quick uiSpec (EA-050, EA-052, EA-053).
@@ -218,27 +208,18 @@ func (s *suite) seesEffect(ctx context.Context, p *party) error {
 }
 
 func (s *suite) effectOf(ctx context.Context, q *request, before state) error {
-	clauses := []string{"EA-051", "EA-072"}
-	if slices.Contains(model.Effective, q.tool) {
-		clauses = []string{"EA-054", "EA-072"}
-	}
 	kind := "a state.updated after " + q.tool
 	if s.missedUpdates[q.of.name+" "+kind] {
 		return nil // the earlier miss was judged already
 	}
-	rec, miss := s.awaitEffect(ctx, q, before, 0)
-	if miss == nil {
-		return s.Judge(steps.CheckOf(rec, true, "", clauses...))
-	}
-	s.missedUpdates[q.of.name+" "+kind] = true
-	check := miss.Check("a state.updated that shows the effect of "+q.tool, clauses...)
-	check.At, check.Observed = q.mark, "no state.updated after the call: "+miss.Reason
-	if all := s.updates(q.of, q.mark); len(all) > 0 {
-		check.At = all[len(all)-1].at
-		check.Observed = fmt.Sprintf("%d after the call, but none differs from the state before it",
-			len(all))
-	}
-	return s.Judge(check)
+	_, miss := s.awaitEffect(ctx, q, before, 0)
+	s.missedUpdates[q.of.name+" "+kind] = miss != nil
+	return s.Judge(s.model().Effect(s.recordOf(q), before, q.last, miss))
+}
+
+// shows reports whether a state shows the effect of a call compared with the state before it.
+func (s *suite) shows(q *request, before, after state) bool {
+	return s.Shows(q.tool, q.last, before, after)
 }
 
 // awaitEffect waits for a state.updated that shows the effect of a call; within 0 means the event limit.
@@ -248,23 +229,8 @@ func (s *suite) awaitEffect(
 	return s.Await(ctx, steps.Wait{Conn: q.of.name, After: q.mark, Within: within, Kind: "a state.updated after " +
 		q.tool, Family: vocab.StateUpdated,
 		Fence: s.fence(q.of), Match: func(r *transcript.Record) bool {
-			return received(vocab.StateUpdated)(r) && s.shows(q, before, stateOf(r))
+			return received(vocab.StateUpdated)(r) && s.shows(q, before, model.StateOf(r))
 		}})
-}
-
-// shows reports whether a state shows the effect of a call compared with the state before it. The last stage has no
-// next screen, so there the effect of next may show anywhere.
-func (s *suite) shows(q *request, before, after state) bool {
-	if q.tool == vocab.PostMessage {
-		a, _ := before.history.([]any)
-		b, _ := after.history.([]any)
-		return len(b) > len(a)
-	}
-	changed := s.differs("uiSpec", before, after) != "" || s.differs("toolSchema", before, after) != ""
-	if slices.Contains(model.Effective, q.tool) && !q.last {
-		return changed
-	}
-	return changed || s.differs("messageHistory", before, after) != ""
 }
 
 // books goes through the whole booking and judges each call and its effects.
@@ -277,7 +243,7 @@ func (s *suite) books(ctx context.Context, p *party) error {
 	path := s.path()
 	var end error // why the booking is not known to be complete
 	for i, c := range path {
-		p.schemas[wjson.Compact(now.tools)] = true
+		p.schemas[wjson.Compact(now.Tools)] = true
 		q, err := s.stepOf(ctx, p, c, now, i == len(path)-1)
 		if err != nil {
 			return err
@@ -316,46 +282,5 @@ func (s *suite) toolsChanged() error {
 
 // agrees judges that a quick uiSpec does not contradict the state after it (EA-075): what both show must be the same.
 func (s *suite) agrees(rec *transcript.Record, now state) error {
-	quick, ok := payload(rec)[vocab.Spec].(object)
-	if !ok {
-		return nil
-	}
-	at := contradiction("", s.settled("uiSpec", quick), s.settled("uiSpec", now.ui))
-	return s.Judge(verdict.Finding{Clauses: []string{"EA-075"}, OK: at == "", At: rec.N,
-		Expected: "a quick uiSpec that agrees with the next state", Observed: "they differ at " + at})
-}
-
-// contradiction returns the first place that both values have with different content, or "".
-func contradiction(at string, a, b any) string {
-	x, ok := a.(object)
-	y, both := b.(object)
-	if !ok || !both {
-		if wjson.Equal(a, b) || partOf(a, b) {
-			return ""
-		}
-		return fmt.Sprintf("%s/: %s, and then %s", at, cut.Head(wjson.Compact(a), 200), cut.Head(wjson.Compact(b), 200))
-	}
-	for _, name := range names(x) {
-		if other, there := y[name]; there {
-			if where := contradiction(at+wjson.FormatPointer(name), x[name], other); where != "" {
-				return where
-			}
-		}
-	}
-	return ""
-}
-
-// partOf reports whether all items of an array are also in another: a quick uiSpec may show a part.
-func partOf(a, b any) bool {
-	part, ok := a.([]any)
-	whole, both := b.([]any)
-	if !ok || !both || len(part) == 0 {
-		return false
-	}
-	for _, item := range part {
-		if !slices.ContainsFunc(whole, func(other any) bool { return wjson.Equal(item, other) }) {
-			return false
-		}
-	}
-	return true
+	return s.Judge(s.Agrees(*rec, now)...)
 }

@@ -12,6 +12,7 @@ import (
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/binding"
+	"parley/steps/externalagent/model"
 	wjson "parley/transport/wire/json"
 )
 
@@ -62,8 +63,8 @@ func (s *suite) tellChanges() {
 					}
 				}
 			case told(&r):
-				now := stateOf(&r)
-				if last.at > 0 {
+				now := model.StateOf(&r)
+				if last.N > 0 {
 					for _, at := range placesApart(last, now) {
 						changed[at] = true
 					}
@@ -137,8 +138,8 @@ func (d *drift) add(places ...string) (news []string) {
 // without them there would be nothing to compare.
 func placesApart(a, b state) []string {
 	var out []string
-	for _, name := range members {
-		for _, at := range changes(name, a.member(name), b.member(name)) {
+	for _, name := range model.Members {
+		for _, at := range model.Changes(name, a.Member(name), b.Member(name)) {
 			if at = general(at); strings.Contains(at, "/") && !slices.Contains(out, at) {
 				out = append(out, at)
 			}

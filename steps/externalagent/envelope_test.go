@@ -6,7 +6,8 @@ import (
 
 	vocab "parley/protocol/externalagent"
 	"parley/steps/externalagent/binding"
-	"parley/target"
+	"parley/steps/externalagent/model"
+	"parley/steps/obligation"
 	"parley/transport/transcript"
 	wjson "parley/transport/wire/json"
 )
@@ -94,17 +95,25 @@ func TestRefused(t *testing.T) {
 		{"a result whose ok is a string", `{"type":"tool.result","payload":{"ok":"false"}}`, false, ""},
 		{"another message", `{"type":"state.updated","payload":{"ok":false,"code":"A"}}`, false, ""},
 	} {
-		s := &suite{wire: binding.Default()}
-		if rec := heard(r.in); refused(rec) != r.refused || s.codeOf(rec) != r.code {
-			t.Errorf("%s: refused %v with %q", r.reason, refused(rec), s.codeOf(rec))
+		m := codesAt("/payload/code", pointers(binding.Default().Fields.ResultCode))
+		if rec := heard(r.in); refused(rec) != r.refused || m.Code(rec) != r.code {
+			t.Errorf("%s: refused %v with %q", r.reason, refused(rec), m.Code(rec))
 		}
 	}
-	s := &suite{wire: binding.Default()}
-	s.wire.Fields = binding.CodeFields{ErrorCode: "/problem", ResultCode: target.Pointers{"/payload/why"}}
-	if s.codeOf(heard(`{"type":"error","problem":"A","payload":{"code":"B"}}`)) != "A" ||
-		s.codeOf(heard(`{"type":"tool.result","payload":{"ok":false,"why":"C","code":"B"}}`)) != "C" {
+	m := codesAt("/problem", "/payload/why")
+	if m.Code(heard(`{"type":"error","problem":"A","payload":{"code":"B"}}`)) != "A" ||
+		m.Code(heard(`{"type":"tool.result","payload":{"ok":false,"why":"C","code":"B"}}`)) != "C" {
 		t.Error("a code is not read where the profile says")
 	}
+}
+
+// codesAt returns the model of a host that has its error codes at these places.
+func codesAt(inErrors, inResults string) *model.Model {
+	m := model.New(vocab.Host, obligation.Ours)
+	for _, label := range []string{model.CodeAt + inErrors, model.CodesAt + inResults} {
+		m.Take(transcript.Record{Dir: transcript.Noted, Kind: transcript.Remark, Label: label})
+	}
+	return m
 }
 
 func TestAnswers(t *testing.T) {
@@ -122,10 +131,10 @@ func TestAnswers(t *testing.T) {
 }
 
 func TestWords(t *testing.T) {
-	if got := oneOf([]string{"A"}); got != "code A" {
+	if got := model.OneOf([]string{"A"}); got != "code A" {
 		t.Error(got)
 	}
-	if got := oneOf([]string{"A", "B", "C"}); got != "code A or B or C" {
+	if got := model.OneOf([]string{"A", "B", "C"}); got != "code A or B or C" {
 		t.Error(got)
 	}
 	if got := strings.Join(quoted(`"A" or "B" or "C"`), " "); got != "A B C" {

@@ -24,7 +24,7 @@ func (s *suite) callsAtNull(ctx context.Context, p *party) error {
 		return err
 	}
 	tried := 0
-	now, err := s.nullsSince(ctx, p, s.startOf(p), &tried)
+	now, err := s.nullsSince(ctx, p, s.model().Since(p.name), &tried)
 	for i, c := range path {
 		if err != nil {
 			return err
@@ -63,8 +63,8 @@ func (s *suite) nullsSince(ctx context.Context, p *party, mark int, tried *int) 
 	}
 	path := s.path()
 	for _, tool := range []string{vocab.PostMessage, path[0].Tool} {
-		last := s.lastTold(p)
-		if last.at == 0 || last.ui != nil {
+		last := s.model().LastTold(p.name)
+		if last.N == 0 || last.UI != nil {
 			break
 		}
 		params := object{"text": "parley"}
@@ -75,16 +75,18 @@ func (s *suite) nullsSince(ctx context.Context, p *party, mark int, tried *int) 
 		if err != nil {
 			return state{}, err
 		}
-		if _, miss := s.answer(ctx, q); miss == nil && !s.nullUpTo(q) {
-			s.Note("a call in the state of record %d, which had no uiSpec, crossed a state that has one", last.at)
+		_, miss := s.answer(ctx, q)
+		announced, crossed := s.model().AtNull(s.recordOf(q))
+		if miss == nil && crossed {
+			s.Note("a call in the state of record %d, which had no uiSpec, crossed a state that has one", last.N)
 			if s.wentThrough(q) && tool != vocab.PostMessage {
 				return state{}, steps.NotTestedf("%s was carried out in a state that crossed the call: the booking is no longer "+
 					"where it was", tool)
 			}
 			break
 		}
-		if s.announcedAtNull(q) && s.wentThrough(q) {
-			s.Note("%s is not judged: the state of record %d has no uiSpec, and announces it", tool, last.at)
+		if announced && s.wentThrough(q) {
+			s.Note("%s is not judged: the state of record %d has no uiSpec, and announces it", tool, last.N)
 			if tool != vocab.PostMessage {
 				return state{}, steps.NotTestedf("%s, which is announced while no uiSpec is active, was carried out: the booking "+
 					"is no longer where it was", tool)
@@ -101,43 +103,6 @@ func (s *suite) nullsSince(ctx context.Context, p *party, mark int, tried *int) 
 		}
 	}
 	return s.snapshot(ctx, p)
-}
-
-// lastTold returns the state that a party was sent last.
-func (s *suite) lastTold(p *party) state {
-	var last state
-	for _, r := range s.Between(p.name, p.opened, 0) {
-		if _, there := payload(&r)[vocab.Spec]; told(&r) && there {
-			last = stateOf(&r)
-		}
-	}
-	return last
-}
-
-// announcedAtNull reports whether the last state before a call has a null uiSpec and announces the tool (EA-082 is not
-// judged then).
-func (s *suite) announcedAtNull(q *request) bool {
-	announced := false
-	for _, r := range s.Between(q.of.name, q.of.opened, q.mark) {
-		if told(&r) {
-			st := stateOf(&r)
-			announced = st.ui == nil && slices.Contains(namesOf(st.list()), q.tool)
-		}
-	}
-	return announced
-}
-
-// nullUpTo reports whether no state with a uiSpec came between a call and its answer.
-func (s *suite) nullUpTo(q *request) bool {
-	for _, r := range s.Between(q.of.name, q.mark, 0) {
-		switch {
-		case answers(q.id)(&r):
-			return true
-		case told(&r) && stateOf(&r).ui != nil:
-			return false
-		}
-	}
-	return true
 }
 
 func told(r *transcript.Record) bool { return received(vocab.StateUpdated, vocab.SnapshotState)(r) }
@@ -194,7 +159,7 @@ func (s *suite) otherCalls(ctx context.Context, p *party) (out []otherwise, err 
 	err = s.eachStage(ctx, p, func(done int, now state, announced toolschema.Tools) (bool, error) {
 		for i := range announced {
 			t := &announced[i]
-			known := s.known(t.Name, now.ui)
+			known := s.known(t.Name, now.UI)
 			usual, _ := t.Example(known)
 			for _, params := range t.Others(known) {
 				key := wjson.Compact([]any{t.Name, params})
@@ -225,7 +190,7 @@ func (s *suite) callsWith(ctx context.Context, p *party, tool string, params obj
 	}
 	rec, miss := s.answer(ctx, q)
 	if miss != nil {
-		return false, s.Need(q.unanswered(miss, "an answer to "+tool+", an announced tool", "EA-007", "EA-046", "EA-047"))
+		return false, s.judgeOrNeed(true, s.model().Accepted(s.recordOf(q), rec, false, miss)...)
 	}
 	if refused(&rec) || payload(&rec)[vocab.OK] != true {
 		return false, nil

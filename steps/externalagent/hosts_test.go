@@ -227,7 +227,7 @@ var aNewSessionIsCleanRows = []hostRow{
 	{"the last session is different", aNewSessionIsCleanLines, aNewSessionIsCleanFrom(4, func(_ *peerConn, p object) {
 		p[vocab.ToolSchema] = []any{}
 	}),
-		"EA-011=failed", "a session in which the booking proceeds as in an earlier one"},
+		"EA-011=failed", "a session in which the booking proceeds as in the previous one"},
 	{"no session goes", aNewSessionIsCleanLines, edit(vocab.SnapshotState, set("toolSchema", []any{})),
 		"EA-011=not-tested",
 		"the booking path does not match the host"},

@@ -104,7 +104,8 @@ func (s *suite) isConnected(_ context.Context, p *party) error {
 	if p.conn == nil && p.openErr == nil {
 		return steps.NotTestedf("%s has not connected", p.name)
 	}
-	check := verdict.Finding{Clauses: []string{"EA-017"}, OK: p.conn != nil, At: s.T.Len(), Judge: verdict.ByConnection}
+	check := verdict.Finding{Clauses: []string{"EA-017"}, OK: p.conn != nil, At: s.T.Len(),
+		Judge: verdict.ByConnection}
 	if p.openErr != nil {
 		check = s.notOpened(p, "the WebSocket handshake at "+s.wire.WS.Path+" accepted", "EA-017")
 	}
@@ -156,8 +157,9 @@ func (s *suite) hasJoined(ctx context.Context, p *party) error {
 
 // dropped returns the check of a connection ended by the target.
 func (s *suite) dropped(at int, clauses ...string) verdict.Finding {
-	return verdict.Finding{Clauses: clauses, At: at, Expected: "a connection that stays for the next message",
-		Observed: steps.Seen(s.T.After(at - 1)[0]), Judge: verdict.ByConnection}
+	f := steps.CheckOf(s.T.After(at - 1)[0], false, "a connection that stays for the next message", clauses...)
+	f.Judge = verdict.ByConnection
+	return f
 }
 
 // getsIn asks to join. A relay may briefly take an earlier party, such as that of another scenario in a shared relay

@@ -22,6 +22,7 @@ type judge struct {
 func (s *suite) model() *model.Model {
 	if s.judge.Model == nil {
 		s.judge.Model = model.New(s.Env.Role, obligation.Ours)
+		s.judge.Comparison = s.Comparison
 	}
 	for _, r := range s.T.After(s.judge.taken) {
 		s.judge.Take(r)
@@ -65,3 +66,5 @@ func (s *suite) quote(f verdict.Finding) verdict.Finding {
 	f.Judge = verdict.ByModel
 	return f
 }
+
+func isBroken(f verdict.Finding) bool { return !f.OK }

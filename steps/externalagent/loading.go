@@ -296,7 +296,7 @@ func (l *loaded) shown(r *transcript.Record, out *steps.LoadStep) {
 		"each message of the agent in messageHistory, in order and once: "+strings.Join(l.said, " "), "EA-005")
 	if l.last != nil {
 		same := true
-		for _, name := range members {
+		for _, name := range model.Members {
 			same = same && wjson.Equal(l.last[name], body[name])
 		}
 		l.finding(out, r, same, "the state of the last state.updated", "EA-073")

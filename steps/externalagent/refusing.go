@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 
-	"parley/features/verdict"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/binding"
@@ -24,26 +23,23 @@ func (s *suite) isInvalid(ctx context.Context, p *party, orClosed string) error 
 	if q == nil {
 		return steps.NotTestedf("agent %s has sent nothing", p.name)
 	}
-	clauses, expected := []string{"EA-020", "EA-024a", "EA-078"}, "error with code "+vocab.InvalidMessage+orClosed
 	rec, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: q.mark, Kind: "a refusal of an invalid envelope",
 		Fence: s.fence(p),
 		Match: func(r *transcript.Record) bool { return closed(r) || answers(q.id)(r) || namesNobody(r) }})
+	d := model.Refusal{Request: s.recordOf(q), Codes: []string{vocab.InvalidMessage}, ID: q.id, Invalid: true,
+		Closes: orClosed != ""}
 	switch {
 	case miss != nil:
-		return s.Judge(q.unanswered(miss, expected, clauses...))
 	case closed(&rec):
 		p.conn, p.joined, p.study = nil, false, ""
-		return s.Judge(steps.CheckOf(rec, orClosed != "", expected, clauses...))
+	case q.untyped: // the answer may but need not name the id
+		s.Observe("EA-068", fmt.Sprintf("the answer to an envelope without a type names its id: %v",
+			field(&rec, vocab.ReplyTo) == q.id))
+		d.ID = ""
+	case model.AnswerOf[q.kind] == "": // an unreadable message has no id to answer to
+		d.ID = ""
 	}
-	ok, named := s.codeOf(&rec) == vocab.InvalidMessage, field(&rec, vocab.ReplyTo) == q.id
-	switch {
-	case !ok || q.id == "" || model.AnswerOf[q.kind] == "": // an unreadable message has no id to answer to
-	case q.untyped: // without a type, the answer may but need not name the id
-		s.Observe("EA-068", fmt.Sprintf("the answer to an envelope without a type names its id: %v", named))
-	default:
-		_ = s.Judge(steps.CheckOf(rec, named, fmt.Sprintf("error with replyTo %q", q.id), "EA-068"))
-	}
-	return s.Judge(steps.CheckOf(rec, ok, expected, clauses...))
+	return s.refusal(d, rec, miss)
 }
 
 // namesNobody matches an error that names no request.
@@ -116,7 +112,7 @@ func (s *suite) callsAnyhow(ctx context.Context, p *party) error {
 
 // paramsAnyhow returns the params of a call, taken from the party's earlier uiSpec, or none if that does not suffice.
 func (s *suite) paramsAnyhow(c binding.ToolCall, p *party) object {
-	params, err := paramsFor(c, p.before.ui)
+	params, err := paramsFor(c, p.before.UI)
 	if err != nil {
 		return object{}
 	}
@@ -149,18 +145,13 @@ func (s *suite) isTurnedAway(ctx context.Context, p *party) error {
 	if q == nil {
 		return steps.NotTestedf("agent %s has sent no request", p.name)
 	}
-	clauses, codes := []string{"EA-079b", "EA-026", "EA-025"}, []string{vocab.SessionNotActive, vocab.InvalidMessage}
-	expected := "error with " + oneOf(codes) + ", or the connection closed"
 	rec, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: q.mark, Kind: "a refusal before the join",
 		Match: func(r *transcript.Record) bool { return closed(r) || answers(q.id)(r) || namesNobody(r) }})
-	if miss != nil {
-		return s.Judge(q.unanswered(miss, expected, clauses...))
-	}
-	if closed(&rec) {
+	if miss == nil && closed(&rec) {
 		p.conn, p.joined = nil, false
 	}
-	ok := closed(&rec) || slices.Contains(codes, s.codeOf(&rec))
-	return s.Judge(steps.CheckOf(rec, ok, expected, clauses...))
+	return s.refusal(model.Refusal{Request: s.recordOf(q), Codes: []string{vocab.SessionNotActive, vocab.InvalidMessage},
+		Early: true, Closes: true}, rec, miss)
 }
 
 // callsOtherStages calls, at every stage, the tools that only other stages announce (EA-080, EA-096).
@@ -168,7 +159,7 @@ func (s *suite) callsOtherStages(ctx context.Context, p *party) error {
 	all := map[string]object{}
 	err := s.eachStage(ctx, p, func(_ int, now state, announced toolschema.Tools) (bool, error) {
 		for _, t := range announced {
-			if params, _ := t.Example(s.known(t.Name, now.ui)); params != nil && all[t.Name] == nil {
+			if params, _ := t.Example(s.known(t.Name, now.UI)); params != nil && all[t.Name] == nil {
 				all[t.Name] = params
 			}
 		}
@@ -182,7 +173,7 @@ func (s *suite) callsOtherStages(ctx context.Context, p *party) error {
 	}
 	tried := 0
 	err = s.eachStage(ctx, p, func(_ int, now state, announced toolschema.Tools) (bool, error) {
-		if now.ui == nil {
+		if now.UI == nil {
 			return false, nil // no uiSpec is active: NO_ACTIVE_SPEC
 		}
 		before := len(p.asked)
@@ -239,7 +230,7 @@ func (s *suite) callsWrongly(ctx context.Context, p *party, how string) error {
 	err := s.eachStage(ctx, p, func(_ int, now state, announced toolschema.Tools) (bool, error) {
 		before := len(p.asked)
 		for i := range announced {
-			for _, w := range announced[i].Wrong(way, s.known(announced[i].Name, now.ui), others) {
+			for _, w := range announced[i].Wrong(way, s.known(announced[i].Name, now.UI), others) {
 				key := wjson.Compact([]any{w.Tool, w.Params})
 				if tried >= manyCalls && (made[key] || ofOne[w.Tool] >= manyOfOne) || taken[w.Tool] >= manyTaken ||
 					took >= muchTaken && taken[w.Tool] > 0 {
@@ -360,7 +351,7 @@ func (s *suite) provokes(ctx context.Context, p *party, what string) error {
 			continue
 		}
 		p.before = now
-		params, err := paramsFor(c, now.ui)
+		params, err := paramsFor(c, now.UI)
 		if err != nil {
 			return s.misfit(c, err)
 		}
@@ -373,7 +364,7 @@ func (s *suite) provokes(ctx context.Context, p *party, what string) error {
 				return steps.NotTestedf("external-agent.provoke.tool-failure does not match the host: %s is not announced like "+
 					"that", c.Tool)
 			}
-		} else if now.ui != nil {
+		} else if now.UI != nil {
 			return steps.NotTestedf("a uiSpec is still active after the calls of external-agent.provoke.no-active-spec")
 		}
 		q, err := s.call(ctx, p, c.Tool, params)
@@ -401,40 +392,30 @@ func (s *suite) unmoved(ctx context.Context, p *party, before state, calls []*re
 	if err != nil {
 		return false, err
 	}
-	d := s.movedFrom(before, now)
-	if d != "" && s.observe(ctx, before, now) { // e.g. a clock
-		d = s.movedFrom(before, now)
+	check := s.Unmoved(before, now)
+	if !check.OK && s.observe(ctx, before, now) { // e.g. a clock
+		check = s.Unmoved(before, now)
 	}
-	if d == "" && s.carriedOut == "" {
+	if check.OK && s.carriedOut == "" {
 		if now, err = s.stepped(ctx, p); err != nil {
 			return false, err
 		}
-		d = s.movedFrom(before, now)
+		check = s.Unmoved(before, now)
 	}
-	check := unlike(now.at, d, "refused calls without effect", "EA-074")
-	check.OK, check.Model = d == "", cmp.Or(s.carriedOut, p.course())
-	if d != "" {
+	if check.Model = cmp.Or(s.carriedOut, p.course()); !check.OK {
 		s.carriedOut = check.Model
 	}
 	_ = s.Judge(check)
 	if s.carriedOut != "" {
-		s.toldOf(p, now)
+		s.toldOf(p)
 	}
-	return d != "", nil
-}
-
-// movedFrom returns how a state differs from the one before refused calls. A host may mention these in the history.
-func (s *suite) movedFrom(before, now state) string {
-	now.history = before.history
-	return s.difference(before, now)
+	return !check.OK, nil
 }
 
 // toldOf compares a party's state with what it was sent, without waiting: what a host that executes refused calls
 // should send is undefined (RULINGS 9).
-func (s *suite) toldOf(p *party, now state) {
-	last := s.lastUpdate(p, s.startOf(p))
-	_ = s.Judge(verdict.Finding{Clauses: []string{"EA-072", "EA-073"}, OK: s.same(now, last), At: now.at,
-		Model:    s.carriedOut,
-		Expected: s.agreeing(now),
-		Observed: fmt.Sprintf("the last state.updated, record %d, has another state", last.at)})
+func (s *suite) toldOf(p *party) {
+	check, _, _ := s.model().Sync(p.name, s.spokenAt)
+	check.Model = s.carriedOut
+	_ = s.Judge(check)
 }

@@ -167,7 +167,8 @@ func (s *suite) passed(ctx context.Context, p *party) error {
 	fence, miss := s.Await(ctx, steps.Wait{Conn: h.name, After: q.mark, Kind: "agent.message received by the host",
 		Fence: s.fenceAtHost(p), Match: says(vocab.AgentMessage, last)})
 	if miss != nil {
-		return s.Need(q.unanswered(miss, "agent.message received by the host", "EA-008", "EA-025"))
+		return s.judgeOrNeed(true, s.model().Unanswered(s.recordOf(q), "agent.message received by the host", miss, "EA-008",
+			"EA-025")...)
 	}
 	word := s.newWord("fence")
 	if err := s.hostSays(ctx, p, func(*play) any { return userSays(word, "fence") }); err != nil {
@@ -175,12 +176,10 @@ func (s *suite) passed(ctx context.Context, p *party) error {
 	}
 	if _, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: fence.N, Kind: "user.message received by the agent",
 		Fence: s.fence(p), Match: says(vocab.UserMessage, word)}); miss != nil {
-		return s.Need(q.unanswered(miss, "user.message received by agent "+p.name, "EA-009", "EA-025"))
+		return s.judgeOrNeed(true, s.model().Unanswered(s.recordOf(q), "user.message received by agent "+p.name, miss,
+			"EA-009", "EA-025")...)
 	}
-	for _, f := range s.model().Passed(p.name, h.name) {
-		_ = s.Judge(s.quote(f))
-	}
-	return nil
+	return s.judgeOrNeed(false, s.model().Passed(p.name, h.name)...)
 }
 
 // hostSays lets the host of an agent's relay session send something unrequested.

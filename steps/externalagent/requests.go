@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"parley/features/verdict"
 	vocab "parley/protocol/externalagent"
@@ -93,7 +92,7 @@ func (s *suite) answer(ctx context.Context, q *request) (transcript.Record, *ver
 
 // refusalOf is answer for a request that must be refused: a target may refuse nothing and answer everything else.
 func (s *suite) refusalOf(ctx context.Context, q *request, codes []string) (transcript.Record, *verdict.Miss) {
-	return s.answerAs(ctx, q, "a refusal of "+q.kind+" with "+oneOf(codes), "a refusal")
+	return s.answerAs(ctx, q, "a refusal of "+q.kind+" with "+model.OneOf(codes), "a refusal")
 }
 
 // answerAs is answer with a name for the wait.
@@ -138,12 +137,15 @@ func (s *suite) needAnswer(ctx context.Context, q *request) (transcript.Record, 
 	return rec, s.answered(q, rec, miss)
 }
 
+// recordOf returns the record of a request that was sent.
+func (s *suite) recordOf(q *request) transcript.Record { return s.T.Page(max(q.mark, 1)-1, 1)[0] }
+
 // answered reports what the answer to a request shows that must be one of its own type.
 func (s *suite) answered(q *request, rec transcript.Record, miss *verdict.Miss) (err error) {
 	if q.mark == 0 {
 		return steps.NotTestedf("%s was not sent", q.kind)
 	}
-	for _, f := range s.model().Answer(s.T.Page(q.mark-1, 1)[0], rec, miss) {
+	for _, f := range s.model().Answer(s.recordOf(q), rec, miss) {
 		if f = s.quote(f); kindOf(&rec) == model.AnswerOf[q.kind] {
 			f.Group = kindOf(&rec) + " " + f.Clauses[0]
 			_ = s.Judge(f)
@@ -178,26 +180,7 @@ func (s *suite) inactive(q *request, rec *transcript.Record) bool {
 }
 
 // codeOf returns the error code of an answer, either an error or a tool.result that is not ok, or "".
-func (s *suite) codeOf(r *transcript.Record) string {
-	env, _ := r.Event.Envelope.(object)
-	switch kindOf(r) {
-	case vocab.ErrorMessage:
-		v, _ := s.wire.Fields.ErrorCode.Get(env)
-		code, _ := v.(string)
-		return code
-	case vocab.ToolResult:
-		if payload(r)[vocab.OK] != false {
-			return ""
-		}
-		for _, at := range s.wire.Fields.ResultCode {
-			if v, ok := at.Get(env); ok {
-				code, _ := v.(string)
-				return code
-			}
-		}
-	}
-	return ""
-}
+func (s *suite) codeOf(r *transcript.Record) string { return s.model().Code(r) }
 
 // refused reports whether an answer is a refusal: an error, or a tool.result whose ok is false (EA-104).
 func refused(r *transcript.Record) bool {
@@ -226,13 +209,6 @@ func (s *suite) wentThrough(q *request) bool {
 	return r != nil && !refused(r)
 }
 
-// ofCode maps error codes to the clauses of a refusal.
-var ofCode = map[string][]string{
-	vocab.InvalidMessage: {"EA-078", "EA-020", "EA-024a"}, vocab.SessionNotActive: {"EA-079", "EA-079a"},
-	vocab.UnknownTool: {"EA-080", "EA-096"}, vocab.InvalidParams: {"EA-081", "EA-071"},
-	vocab.NoActiveSpec: {"EA-082"}, vocab.ToolExecutionFailed: {"EA-083"},
-}
-
 // isRefused judges that the latest request of a party is refused with one of the codes.
 func (s *suite) isRefused(ctx context.Context, p *party, codes ...string) error {
 	q := p.last
@@ -250,56 +226,36 @@ func (s *suite) isRefused(ctx context.Context, p *party, codes ...string) error 
 
 // judgeRefusal judges the answer to one request.
 func (s *suite) judgeRefusal(ctx context.Context, q *request, codes ...string) error {
-	var clauses, answered []string // by the codes, and for any answer
-	for _, c := range codes {
-		clauses = append(clauses, ofCode[c]...)
-	}
-	expected := fmt.Sprintf("%s with %s and replyTo %q", vocab.ErrorMessage, oneOf(codes), q.id)
-	if q.kind == vocab.ToolCall {
-		answered = []string{"EA-104", "EA-074"}
-		expected = fmt.Sprintf("%s, or a tool.result with ok:false, with %s and replyTo %q", vocab.ErrorMessage, oneOf(codes),
-			q.id)
-	}
 	rec, miss := s.refusalOf(ctx, q, codes)
-	if miss != nil {
-		due := append(slices.Concat(clauses, answered), "EA-068")
-		if r := s.T.Page(miss.At-1, 1); miss.At > 0 && len(r) == 1 && kindOf(&r[0]) == vocab.ErrorMessage {
-			due = slices.Concat([]string{"EA-068"}, answered, clauses) // it is there, under another id
-		}
-		return s.Need(q.unanswered(miss, expected, due...))
+	if miss != nil && miss.At > 0 {
+		rec = s.T.Page(miss.At-1, 1)[0]
 	}
-	outcome := s.codeOf(&rec)
-	switch {
-	case slices.Contains(codes, vocab.NoActiveSpec) && !refused(&rec) && s.announcedAtNull(q):
-		return steps.NotTestedf("%s is announced in the state without a uiSpec, and carried out", q.tool)
-	case !refused(&rec):
-		outcome = "taken"
-	case outcome == vocab.NoActiveSpec && !slices.Contains(codes, outcome) && s.nothingShown(q, rec.N):
-		return steps.NotTestedf("no uiSpec is active, so that every call is refused with %s", vocab.NoActiveSpec)
-	case slices.Contains(codes, outcome):
-		if kindOf(&rec) == vocab.ErrorMessage {
-			answered = append(answered, "EA-068")
-		}
-		return s.Judge(verdict.Finding{Clauses: append(clauses, answered...), OK: true, At: rec.N})
-	}
-	check := steps.CheckOf(rec, false, expected, clauses...)
-	check.Group = strings.Join([]string{q.kind, q.tool, oneOf(codes), outcome}, " ")
-	return s.Judge(check)
+	return s.refusal(model.Refusal{Request: s.recordOf(q), Codes: codes, ID: q.id}, rec, miss)
 }
 
-// nothingShown reports whether uiSpec was null in the last state before the answer to a request.
-func (s *suite) nothingShown(q *request, answer int) bool {
-	null := false
-	for _, r := range s.Between(q.of.name, q.of.opened, answer) {
-		if told(&r) {
-			v, there := payload(&r)[vocab.Spec]
-			null = there && v == nil
-		}
+// refusal reports what the model finds in the answer to a request that has to be refused. Without an answer the
+// scenario ends.
+func (s *suite) refusal(d model.Refusal, rec transcript.Record, miss *verdict.Miss) error {
+	found, excused := s.model().Refused(d, rec, miss)
+	if excused != "" {
+		return steps.NotTestedf("%s", excused)
 	}
-	return null
+	return s.judgeOrNeed(miss != nil && !d.Invalid && !d.Early, found...)
 }
 
-func oneOf(codes []string) string { return "code " + strings.Join(codes, " or ") }
+// judgeOrNeed judges findings of the model; need says that the rest of the scenario depends on them.
+func (s *suite) judgeOrNeed(need bool, found ...verdict.Finding) error {
+	for _, f := range found {
+		if f = s.quote(f); need {
+			if err := s.Need(f); err != nil {
+				return err
+			}
+		} else {
+			_ = s.Judge(f)
+		}
+	}
+	return nil
+}
 
 // fence returns a Wait.Fence for a party's connection: a snapshot.get, which a target that handles messages in order
 // answers last. Behind a relay the played host answers it, so it covers both directions. It is not an act of the

@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
-	"parley/features/verdict"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
-	wjson "parley/transport/wire/json"
+	"parley/steps/externalagent/model"
 )
 
 // firstStateKnown learns how a session proceeds: its first state and those after the calls of the booking, without
@@ -33,26 +31,22 @@ func (s *suite) firstStateKnown(ctx context.Context) error {
 	s.walked, err = s.walk(ctx, p)
 	var missing *steps.NotTestedError
 	if errors.As(err, &missing) { // the same calls succeeded in the session before
-		return s.Need(verdict.Finding{Clauses: []string{"EA-011"}, At: s.mark, Observed: missing.Reason,
-			Expected: "a session in which the booking proceeds as in the previous one"})
+		return s.Need(model.Proceeds(s.mark, missing.Reason))
 	}
 	if err != nil {
 		return err
 	}
 	for i := range one {
-		at := s.carried(one, s.walked[i], i)
-		if at != "" && s.observe(ctx, one[i], s.walked[i]) { // e.g. a clock
-			at = s.carried(one, s.walked[i], i)
+		left := s.Left(s.walked[i], nil, one, i)
+		if left != "" && s.observe(ctx, one[i], s.walked[i]) { // e.g. a clock
+			left = s.Left(s.walked[i], nil, one, i)
 		}
-		if at != "" {
-			return s.Need(verdict.Finding{Clauses: []string{"EA-011"}, At: s.walked[i].at, Observed: at +
-				" is unchanged from the previous session",
-				Expected: fmt.Sprintf("the state of the previous session at this point, in record %d", one[i].at)})
+		if left != "" {
+			return s.Need(s.Clean(s.walked[i], left))
 		}
 		s.leftOut(s.perSession.add(placesApart(one[i], s.walked[i])...))
-		if d := s.difference(atMost(one[i], s.walked[i]), s.walked[i]); d != "" { // more than ids and the like
-			return s.Need(unlike(s.walked[i].at, d, fmt.Sprintf("the state of the first session at this point, in record %d",
-				one[i].at), "EA-011"))
+		if f := s.AsBefore(atMost(one[i], s.walked[i]), s.walked[i]); !f.OK { // more than ids and the like
+			return s.Need(f)
 		}
 	}
 	return s.anew(ctx, p)
@@ -61,33 +55,11 @@ func (s *suite) firstStateKnown(ctx context.Context) error {
 // atMost returns a state of a first session for the comparison with a later one, which may have fewer messages: the
 // first may tell that the agent has come.
 func atMost(first, later state) state {
-	a, _ := first.history.([]any)
-	if b, ok := later.history.([]any); ok && len(b) < len(a) {
-		first.history = later.history
+	a, _ := first.History.([]any)
+	if b, ok := later.History.([]any); ok && len(b) < len(a) {
+		first.History = later.History
 	}
 	return first
-}
-
-// carried returns the first place at which a state is not as at the same point of the session before, but as it
-// became there later, so that an effect has been carried over. It returns "" if there is none: other differences,
-// such as ids, belong to the session.
-func (s *suite) carried(before []state, now state, i int) string {
-	for _, name := range members {
-		is := s.settled(name, now.member(name))
-		for _, at := range changes(name, s.settled(name, before[i].member(name)), is) {
-			pointer := strings.TrimPrefix(at, name)
-			v, ok := wjson.Lookup(is, pointer)
-			if !ok || v == nil {
-				continue
-			}
-			for _, later := range before[i+1:] {
-				if old, there := wjson.Lookup(s.settled(name, later.member(name)), pointer); there && wjson.Equal(old, v) {
-					return at
-				}
-			}
-		}
-	}
-	return ""
 }
 
 // walk goes through the booking except its last call and returns the states.
@@ -130,7 +102,7 @@ func (s *suite) leavesTraces(ctx context.Context, p *party) error {
 		if t.Name == vocab.Next || t.Name == vocab.Prev {
 			continue
 		}
-		for _, params := range slices.Backward(t.Examples(s.known(t.Name, now.ui))) { // the first is the likeliest to succeed
+		for _, params := range slices.Backward(t.Examples(s.known(t.Name, now.UI))) { // the first is the likeliest to succeed
 			q, err := s.call(ctx, p, t.Name, params)
 			if err != nil {
 				return err
@@ -211,47 +183,41 @@ func (s *suite) startsClean(ctx context.Context, p *party) error {
 	if _, err := s.snapshot(ctx, p); err != nil {
 		return err
 	}
-	begun := s.startOf(p)
+	begun := s.model().Since(p.name)
 	first, err := s.still(ctx, p)
 	if err != nil {
 		return err
 	}
-	if s.leftIn(first) != "" {
+	left := func(st state) string { return s.Left(st, s.traces, s.walked, 0) }
+	if left(first) != "" {
 		s.observe(ctx, s.walked[0], first) // e.g. a clock
 	}
-	for _, r := range s.Between(p.name, begun, 0) {
-		if !told(&r) || r.N < s.startedAt(p, begun) {
-			continue
-		}
-		if found := s.leftIn(stateOf(&r)); found != "" {
-			return s.Judge(verdict.Finding{Clauses: []string{"EA-011"}, At: r.N, Observed: found,
-				Expected: "no effect of actions in the previous session"})
+	for _, r := range s.Between(p.name, s.startedAt(p, begun)-1, 0) {
+		if st := model.StateOf(&r); told(&r) && left(st) != "" {
+			return s.Judge(s.Clean(st, left(st)))
 		}
 	}
 	now, err := s.walk(ctx, p)
 	var missing *steps.NotTestedError
 	if errors.As(err, &missing) {
-		return s.Judge(verdict.Finding{Clauses: []string{"EA-011"}, At: s.mark, Observed: missing.Reason,
-			Expected: "a session in which the booking proceeds as in an earlier one"})
+		return s.Judge(model.Proceeds(s.mark, missing.Reason))
 	}
 	if err != nil {
 		return err
 	}
 	for i := range now {
-		if found := s.saidIn(now[i]); found != "" {
-			return s.Judge(verdict.Finding{Clauses: []string{"EA-011"}, At: now[i].at, Observed: found,
-				Expected: "no message from the previous session"})
+		if f := s.Clean(now[i], s.Left(now[i], s.traces, nil, 0)); !f.OK {
+			return s.Judge(f)
 		}
-		d := s.difference(s.walked[i], now[i])
-		if d != "" && s.observe(ctx, s.walked[i], now[i]) {
-			d = s.difference(s.walked[i], now[i])
+		f := s.AsBefore(s.walked[i], now[i])
+		if !f.OK && s.observe(ctx, s.walked[i], now[i]) {
+			f = s.AsBefore(s.walked[i], now[i])
 		}
-		if d != "" {
-			return s.Judge(unlike(now[i].at, d,
-				fmt.Sprintf("the state of an earlier session at this point, in record %d", s.walked[i].at), "EA-011"))
+		if !f.OK {
+			return s.Judge(f)
 		}
 	}
-	return s.Judge(verdict.Finding{Clauses: []string{"EA-011"}, OK: true, At: now[0].at})
+	return s.Judge(s.Clean(now[0], ""))
 }
 
 // startedAt returns the record of session.started for the session requested at a mark.
@@ -262,26 +228,4 @@ func (s *suite) startedAt(p *party, mark int) int {
 		}
 	}
 	return mark
-}
-
-// saidIn returns the text of an earlier session that a state still contains, or "".
-func (s *suite) saidIn(st state) string {
-	said := wjson.Compact(st.history) + wjson.Compact(st.ui)
-	for _, word := range s.traces {
-		if strings.Contains(said, word) {
-			return "it is still there: " + word
-		}
-	}
-	return ""
-}
-
-// leftIn returns what the first states of a session still contain of an earlier session, or "".
-func (s *suite) leftIn(st state) string {
-	found := s.saidIn(st)
-	if found == "" && len(s.walked) > 0 {
-		if at := s.carried(s.walked, st, 0); at != "" {
-			found = at + " is unchanged from an earlier session"
-		}
-	}
-	return found
 }

@@ -99,7 +99,7 @@ func (r *restlessness) saw(since string, beside bool, a, b state) {
 		if strings.Contains(at, "*") {
 			continue // the values of several places
 		}
-		now := change{digest(a.member(name), "/"+pointer), digest(b.member(name), "/"+pointer)}
+		now := change{digest(a.Member(name), "/"+pointer), digest(b.Member(name), "/"+pointer)}
 		r.mu.Lock()
 		if r.alone && beside {
 			r.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 	"parley/internal/deadline"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
+	"parley/steps/externalagent/model"
 	"parley/transport/transcript"
 	wjson "parley/transport/wire/json"
 )
@@ -116,38 +117,8 @@ func (s *suite) returnNoted(ctx context.Context, p *party) error {
 	return err
 }
 
-// state is what the host shows and announces, from a snapshot.state or a state.updated.
-type state struct {
-	ui      any
-	history any
-	tools   any
-	at      int // number of its record
-}
-
-// members are the members of a state, in comparison order.
-var members = []string{vocab.Spec, vocab.MessageHistory, vocab.ToolSchema}
-
-// member returns a member of a state by its name in the payload.
-func (st state) member(name string) any {
-	switch name {
-	case vocab.Spec:
-		return st.ui
-	case vocab.MessageHistory:
-		return st.history
-	}
-	return st.tools
-}
-
-func stateOf(r *transcript.Record) state {
-	b := payload(r)
-	return state{ui: b[vocab.Spec], history: b[vocab.MessageHistory], tools: b[vocab.ToolSchema], at: r.N}
-}
-
-// list returns the announced toolSchema as an array, or nil if it is not one.
-func (st state) list() []any {
-	list, _ := st.tools.([]any)
-	return list
-}
+// state is what the host shows and announces.
+type state = model.State
 
 func (s *suite) asksForSnapshot(ctx context.Context, p *party) error {
 	_, err := s.ask(ctx, p, vocab.SnapshotGet, object{})
@@ -172,7 +143,7 @@ func (s *suite) getsSnapshot(ctx context.Context, p *party) (state, error) {
 	if err != nil {
 		return state{}, err
 	}
-	return stateOf(&rec), nil
+	return model.StateOf(&rec), nil
 }
 
 func (s *suite) ends(ctx context.Context, p *party) error {

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"parley/features/verdict"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
+	"parley/steps/externalagent/model"
 	"parley/target"
 	"parley/transport/transcript"
 	wjson "parley/transport/wire/json"
@@ -41,7 +41,7 @@ func (s *suite) says(ctx context.Context, p *party, more object) error {
 
 // calm returns the state of a party once the effect of its latest call shows.
 func (s *suite) calm(ctx context.Context, p *party) (state, error) {
-	if q := p.last; q != nil && q.kind == vocab.ToolCall && p.before.at > 0 {
+	if q := p.last; q != nil && q.kind == vocab.ToolCall && p.before.N > 0 {
 		return s.settle(ctx, q, p.before)
 	}
 	return s.snapshot(ctx, p)
@@ -59,17 +59,12 @@ func (s *suite) isNotRefused(ctx context.Context, p *party) error {
 		return err
 	}
 	p.last = q
-	for _, r := range s.Between(p.name, q.mark, 0) {
-		if !(answers(q.id)(&r) && refused(&r) || received(vocab.ErrorMessage)(&r) && field(&r, vocab.ReplyTo) == "") {
-			continue
-		}
-		if _, odd := q.body[vocab.ToolName]; odd && s.codeOf(&r) == vocab.InvalidMessage {
-			s.Note("an agent.message with members of a tool.call is refused")
-			return nil
-		}
-		return s.breaks(r, "no error", "EA-008")
+	f, excused := s.model().Taken(s.recordOf(q), now.N)
+	if excused != "" {
+		s.Note("%s", excused)
+		return nil
 	}
-	return s.Judge(verdict.Finding{Clauses: []string{"EA-008"}, OK: true, At: now.at})
+	return s.Judge(s.quote(f))
 }
 
 // flowUnchanged judges that an agent.message has executed no tool and changed nothing in the flow (EA-008a): the
@@ -84,33 +79,24 @@ func (s *suite) flowUnchanged(ctx context.Context, p *party) error {
 		return err
 	}
 	p.last = q
-	for _, r := range s.Between(p.name, q.mark, 0) {
-		if received(vocab.ToolResult)(&r) && answers(q.id)(&r) {
-			return s.breaks(r, "no tool executed by agent.message", "EA-008a")
-		}
-	}
 	// A tool may still run, so a later state.updated counts too.
-	if last := s.lastUpdate(p, q.mark); last.at > now.at {
+	if last := s.model().LastTold(p.name); last.N > now.N {
 		now = last
 	}
-	if before.ui == nil && now.ui != nil {
+	if before.UI == nil && now.UI != nil {
 		return steps.NotTestedf("no uiSpec was active before agent.message")
 	}
 	if s.flowChange(before, now) != "" { // e.g. a clock
 		s.observe(ctx, before, now)
 	}
-	at := s.flowChange(before, now)
-	check := unlike(now.at, s.movedFrom(before, now), "the uiSpec and the toolSchema as they were before agent.message",
-		"EA-008a")
-	check.OK, check.Observed = at == "", at+" has changed"
-	return s.Judge(check)
+	return s.Judge(s.quote(s.model().Kept(s.recordOf(q), now, s.flowChange(before, now))))
 }
 
 // flowChange returns the first place at which the flow has changed other than by showing a message, or "".
 func (s *suite) flowChange(before, now state) string {
 	for _, name := range []string{vocab.ToolSchema, vocab.Spec} {
-		a, b := s.settled(name, before.member(name)), s.settled(name, now.member(name))
-		for _, at := range changes(name, a, b) {
+		a, b := s.settled(name, before.Member(name)), s.settled(name, now.Member(name))
+		for _, at := range model.Changes(name, a, b) {
 			if !s.shown(name, at, a, b) {
 				return at
 			}
@@ -204,33 +190,11 @@ func (s *suite) hearsParticipant(ctx context.Context, p *party) error {
 	if s.word == "" || p.conn == nil {
 		return steps.NotTestedf("the participant has said nothing to agent %s", p.name)
 	}
-	rec, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: s.mark, Match: func(r *transcript.Record) bool {
+	_, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: s.mark, Match: func(r *transcript.Record) bool {
 		return received(vocab.UserMessage)(r) && strings.Contains(wjson.Compact(r.Event.Data), s.word)
 	}})
-	if miss != nil {
-		return s.Need(miss.Check("user.message with what the participant said: …"+s.word, "EA-009", "EA-060"))
+	if q, ok := s.asksAside(ctx, p); ok && miss == nil { // the fence for another one
+		_, _ = s.answer(ctx, q)
 	}
-	_ = s.Judge(steps.CheckOf(rec, true, "", "EA-009"))
-	text, _ := payload(&rec)[vocab.Text].(string)
-	_ = s.Judge(verdict.Finding{Clauses: []string{"EA-061"}, OK: strings.TrimSpace(text) == s.spoken, At: rec.N,
-		Expected: "payload.text is what the participant said: " + wjson.Compact(s.spoken),
-		Observed: "payload.text is " + wjson.Compact(payload(&rec)[vocab.Text])})
-	s.reports(&rec, "EA-060")
-	return s.hearsOnce(ctx, p, &rec)
-}
-
-// hearsOnce judges that what the participant has said once is forwarded once (EA-009), up to the answer of a fence.
-func (s *suite) hearsOnce(ctx context.Context, p *party, first *transcript.Record) error {
-	if q, ok := s.asksAside(ctx, p); !ok {
-		return nil
-	} else if _, miss := s.answer(ctx, q); miss != nil {
-		return nil
-	}
-	for _, r := range s.Between(p.name, first.N, 0) {
-		if received(vocab.UserMessage)(&r) && wjson.Equal(payload(&r)[vocab.Text], payload(first)[vocab.Text]) {
-			return s.breaks(r, fmt.Sprintf("one user.message for what the participant has said once, record %d", first.N),
-				"EA-009")
-		}
-	}
-	return nil
+	return s.judgeOrNeed(miss != nil, s.model().Heard(p.name, s.mark, s.word, s.spoken, miss)...)
 }

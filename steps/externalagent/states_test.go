@@ -9,6 +9,7 @@ import (
 
 	"parley/internal/cut"
 	"parley/steps"
+	"parley/steps/externalagent/model"
 	wjson "parley/transport/wire/json"
 )
 
@@ -44,7 +45,7 @@ func TestChanges(t *testing.T) {
 		{"an empty name", `{"":1}`, `{"":2}`, "/"},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
-			got := changes("uiSpec", value(t, r.a), value(t, r.b))
+			got := model.Changes("uiSpec", value(t, r.a), value(t, r.b))
 			want := []string(nil)
 			for _, at := range strings.Fields(r.want) {
 				want = append(want, "uiSpec"+at)
@@ -96,7 +97,7 @@ func TestSettled(t *testing.T) {
 func TestLearn(t *testing.T) {
 	d := &drift{}
 	look := func(ui, history, tools string) state {
-		return state{ui: value(t, ui), history: value(t, history), tools: value(t, tools)}
+		return state{UI: value(t, ui), History: value(t, history), Tools: value(t, tools)}
 	}
 	a := look(`{"clock":1,"l":[{"s":1},{"s":2}],"k":"x"}`, `[]`, `[{"name":"a","e":1}]`)
 	b := look(`{"clock":2,"l":[{"s":3},{"s":4}],"k":"x"}`, `["hello"]`, `[{"name":"a","e":2}]`)
@@ -129,30 +130,30 @@ func TestLearn(t *testing.T) {
 // TestDifference checks that states differ only in what does not change by itself, and that the difference names the
 // member.
 func TestDifference(t *testing.T) {
-	base := state{ui: value(t, `{"a":1,"clock":1}`), history: value(t, `[]`), tools: value(t, `[{"name":"next"}]`)}
+	base := state{UI: value(t, `{"a":1,"clock":1}`), History: value(t, `[]`), Tools: value(t, `[{"name":"next"}]`)}
 	for _, r := range []struct {
 		reason string
 		change func(*state)
 		want   string // the member; "" if none
 	}{
 		{"nothing", func(*state) {}, ""},
-		{"what changes by itself", func(s *state) { s.ui = value(t, `{"a":1,"clock":2}`) }, ""},
-		{"what changes by itself is not there", func(s *state) { s.ui = value(t, `{"a":1}`) }, ""},
-		{"the number of the record", func(s *state) { s.at = 7 }, ""},
-		{"uiSpec", func(s *state) { s.ui = value(t, `{"a":2,"clock":1}`) }, "uiSpec"},
-		{"no uiSpec", func(s *state) { s.ui = nil }, "uiSpec"},
-		{"messageHistory", func(s *state) { s.history = value(t, `[1]`) }, "messageHistory"},
-		{"toolSchema", func(s *state) { s.tools = value(t, `[]`) }, "toolSchema"},
+		{"what changes by itself", func(s *state) { s.UI = value(t, `{"a":1,"clock":2}`) }, ""},
+		{"what changes by itself is not there", func(s *state) { s.UI = value(t, `{"a":1}`) }, ""},
+		{"the number of the record", func(s *state) { s.N = 7 }, ""},
+		{"uiSpec", func(s *state) { s.UI = value(t, `{"a":2,"clock":1}`) }, "uiSpec"},
+		{"no uiSpec", func(s *state) { s.UI = nil }, "uiSpec"},
+		{"messageHistory", func(s *state) { s.History = value(t, `[1]`) }, "messageHistory"},
+		{"toolSchema", func(s *state) { s.Tools = value(t, `[]`) }, "toolSchema"},
 		{"everything", func(s *state) { *s = state{} }, "uiSpec"},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
 			s := &suite{World: &steps.World{Env: &steps.Env{}}}
-			s.drift.places = []string{"uiSpec/clock"}
+			s.drift.places, s.Settled = []string{"uiSpec/clock"}, s.settled
 			other := base
 			r.change(&other)
-			d := s.difference(base, other)
+			d := s.Difference(base, other)
 			got, _, _ := strings.Cut(d, ":")
-			if got != r.want || s.same(base, other) != (r.want == "") {
+			if got != r.want || s.Same(base, other) != (r.want == "") {
 				t.Errorf("they differ in %q, want %q:\n%s", got, r.want, d)
 			}
 			if d != "" && !strings.ContainsAny(d, "-+") {
@@ -183,11 +184,11 @@ func TestContradiction(t *testing.T) {
 		{"no uiSpec is active any more", `{"a":1}`, `null`, `/: {"a":1}, and then null`},
 		{"the first of two, by name", `{"b":1,"a":1}`, `{"a":2,"b":2}`, "/a/: 1, and then 2"},
 	} {
-		if got := contradiction("", value(t, r.quick), value(t, r.state)); got != r.want {
+		if got := model.Contradiction("", value(t, r.quick), value(t, r.state)); got != r.want {
 			t.Errorf("%s: %q, want %q", r.reason, got, r.want)
 		}
 	}
-	long := contradiction("", strings.Repeat("很", 500), "")
+	long := model.Contradiction("", strings.Repeat("很", 500), "")
 	if len(long) > 500 || !utf8.ValidString(long) {
 		t.Errorf("a long value is told as %q", long)
 	}
@@ -242,9 +243,9 @@ func TestShown(t *testing.T) {
 
 // TestShows checks which change of state counts as the effect of a tool.
 func TestShows(t *testing.T) {
-	a := state{ui: value(t, `{"stage":1}`), history: value(t, `[]`), tools: value(t, `[]`)}
+	a := state{UI: value(t, `{"stage":1}`), History: value(t, `[]`), Tools: value(t, `[]`)}
 	ui, history, tools := a, a, a
-	ui.ui, history.history, tools.tools = value(t, `{"stage":2}`), value(t, `[1]`), value(t, `[{"name":"x"}]`)
+	ui.UI, history.History, tools.Tools = value(t, `{"stage":2}`), value(t, `[1]`), value(t, `[{"name":"x"}]`)
 	for _, r := range []struct {
 		tool                     string
 		last                     bool
@@ -270,7 +271,7 @@ func TestApart(t *testing.T) {
 		{"a new one that is null", `{}`, `{"a":null}`, "uiSpec:\n  at uiSpec/a\n  - nothing\n  + null"},
 		{"everything", `1`, `null`, "uiSpec:\n  at uiSpec\n  - 1\n  + null"},
 	} {
-		if got := apart("uiSpec", value(t, r.a), value(t, r.b)); got != r.want {
+		if got := model.Apart("uiSpec", value(t, r.a), value(t, r.b)); got != r.want {
 			t.Errorf("%s:\n%s\nwant\n%s", r.reason, got, r.want)
 		}
 	}
@@ -278,7 +279,7 @@ func TestApart(t *testing.T) {
 	for _, name := range strings.Split("abcdefghij", "") {
 		many[name] = strings.Repeat("很", 1000)
 	}
-	if got := apart("uiSpec", many, none); !strings.HasSuffix(got, "\n  and 2 places more") || len(got) > 4000 ||
+	if got := model.Apart("uiSpec", many, none); !strings.HasSuffix(got, "\n  and 2 places more") || len(got) > 4000 ||
 		!utf8.ValidString(got) {
 		t.Errorf("many long differences:\n%s", got)
 	}

@@ -5,13 +5,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"parley/features/verdict"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
+	"parley/steps/externalagent/model"
 	"parley/transport/transcript"
-	wjson "parley/transport/wire/json"
 )
 
 // findsStrays examines each record that a wait sees, and all others at the scenario's end, for messages of the relay
@@ -69,22 +68,20 @@ func (s *suite) hearsNothingOf(ctx context.Context, name, another string) error 
 	}
 	if _, err := s.snapshot(ctx, p); err != nil {
 		if at := s.endedAt(p); at > 0 {
-			return s.breaks(s.T.After(at - 1)[0],
-				fmt.Sprintf("agent %s stays in its relay session, regardless of what agent %s does in another", p.name,
-					other.name), "EA-025")
+			return s.Judge(s.quote(model.OfOthers(nil, s.T.After(at - 1)[0])))
 		}
 		return err
 	}
 	look := func() error {
-		for _, r := range s.Between(p.name, p.opened, 0) {
-			has := func(word string) bool { return word != "" && strings.Contains(string(r.Bytes), word) }
-			if r.Kind == transcript.Frame && (has(study) || has(s.word)) {
-				s.mixed(fmt.Sprintf("in scenario %s, agent %s received a message of agent %s's relay session: %s", s.Nonce,
-					p.name, other.name, steps.Seen(r)))
-				return s.breaks(r, "no message from another relay session", "EA-025")
-			}
+		f := model.OfOthers(s.Between(p.name, p.opened, 0), transcript.Record{}, study, s.word)
+		if f.OK {
+			f = s.showsNothingOf(p, other)
 		}
-		return s.Judge(s.showsNothingOf(p, other))
+		if f = s.quote(f); !f.OK {
+			s.mixed(fmt.Sprintf("in scenario %s, agent %s was sent what belongs to agent %s's relay session: %s", s.Nonce,
+				p.name, other.name, f.Observed))
+		}
+		return s.Judge(f)
 	}
 	s.AtEnd(func() { _ = look() })
 	return look()
@@ -94,49 +91,16 @@ func (s *suite) hearsNothingOf(ctx context.Context, name, another string) error 
 // same in the state of an agent in another relay session (EA-025). Parts that were found to change by themselves count
 // as well, as what has changed them may be this.
 func (s *suite) showsNothingOf(p, other *party) verdict.Finding {
-	right := verdict.Finding{Clauses: []string{"EA-025"}, OK: true}
 	var before state
 	for _, r := range s.Between(p.name, p.opened, other.opened) {
 		if told(&r) {
-			before = stateOf(&r)
+			before = model.StateOf(&r)
 		}
 	}
-	now, its := s.lastTold(p), s.lastTold(other)
-	named := namedIn(other)
-	if other.before.at == 0 || before.at == 0 || len(named) == 0 {
-		return right
-	}
-	changed := changes("uiSpec", before.ui, now.ui)
-	for _, at := range changes("uiSpec", other.before.ui, its.ui) {
-		pointer := strings.TrimPrefix(at, vocab.Spec)
-		mine, theirs := there(now.ui, pointer), there(its.ui, pointer)
-		if !slices.Contains(changed, at) || mine != theirs || !slices.ContainsFunc(named, func(word string) bool {
-			return strings.Contains(mine, word) && !strings.Contains(there(before.ui, pointer), word)
-		}) {
-			continue
+	for _, q := range slices.Backward(other.asked) {
+		if q.kind == vocab.ToolCall && other.before.N > 0 && before.N > 0 {
+			return model.Copied(s.recordOf(q), other.before, s.model().LastTold(other.name), before, s.model().LastTold(p.name))
 		}
-		seen := fmt.Sprintf("%s is as agent %s's call has made it in another relay session: %s", at, other.name, mine)
-		s.mixed(fmt.Sprintf("in scenario %s, agent %s's state in record %d: %s", s.Nonce, p.name, now.at, seen))
-		return verdict.Finding{Clauses: right.Clauses, At: now.at, Observed: seen,
-			Expected: fmt.Sprintf("agent %s's state as in record %d, regardless of what agent %s does in another relay session",
-				p.name, before.at, other.name)}
 	}
-	return right
-}
-
-// namedIn returns the texts in the params of an agent's latest call, as JSON.
-func namedIn(p *party) (out []string) {
-	for _, q := range slices.Backward(p.asked) {
-		if q.kind != vocab.ToolCall {
-			continue
-		}
-		params, _ := q.body[vocab.Params].(object)
-		for _, v := range params {
-			if text, ok := v.(string); ok && text != "" {
-				out = append(out, wjson.Compact(text))
-			}
-		}
-		return out
-	}
-	return nil
+	return verdict.Finding{Clauses: []string{"EA-025"}, OK: true, Judge: verdict.ByModel}
 }

@@ -28,6 +28,7 @@ import (
 // suite is the external-agent side of one scenario's world.
 type suite struct {
 	*steps.World
+	model.Comparison
 	title    string // of the scenario
 	wire     binding.Binding
 	parties  map[string]*party
@@ -182,6 +183,7 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 	s := &suite{parties: map[string]*party{}, plays: map[string]*play{}, hosts: map[string]*party{},
 		pages: map[string]*hostPage{}, reads: map[string]logPart{}, oddities: map[string]bool{},
 		missedUpdates: map[string]bool{}}
+	s.Settled = s.settled
 	sc.Before(func(ctx context.Context, sc *godog.Scenario) (context.Context, error) {
 		if w := world(); w != nil {
 			s.title = sc.Name

@@ -13,7 +13,6 @@ import (
 	"parley/steps/externalagent/binding"
 	"parley/steps/externalagent/model"
 	"parley/transport/transcript"
-	wjson "parley/transport/wire/json"
 )
 
 // judgeDeath judges that the agent's process has not died of a message that the source allows: that breaks the clause
@@ -124,7 +123,7 @@ func (s *suite) inVain(p *party) *request {
 // showsLater reports whether a state that came late shows the effect of a call.
 func (s *suite) showsLater(q *request) bool {
 	return slices.ContainsFunc(s.Between(q.of.name, q.mark, 0), func(r transcript.Record) bool {
-		return told(&r) && s.shows(q, q.before, stateOf(&r))
+		return told(&r) && s.shows(q, q.before, model.StateOf(&r))
 	})
 }
 
@@ -144,23 +143,26 @@ func (s *suite) undone(p *party, now state) string {
 		if q.kind == vocab.SessionStart || q.kind == vocab.RelayJoin {
 			break
 		}
-		if q.kind != vocab.ToolCall || q.mark > now.at || !s.wentThrough(q) {
+		if q.kind != vocab.ToolCall || q.mark > now.N || !s.wentThrough(q) {
 			continue
 		}
 		before := q.before
-		if before.at == 0 {
+		if before.N == 0 {
 			return ""
 		}
-		for _, r := range s.Between(p.name, q.mark, now.at) {
+		for _, r := range s.Between(p.name, q.mark, now.N) {
 			if !told(&r) {
 				continue
 			}
-			shown := stateOf(&r)
-			if at := s.goneAt(before, shown, now); at != "" {
-				name, _, _ := strings.Cut(at, "/")
+			shown := model.StateOf(&r)
+			for _, name := range []string{vocab.Spec, vocab.ToolSchema} {
+				at, _ := s.Back(name, shown, now, []state{before}, true)
+				if at == "" {
+					continue
+				}
 				return fmt.Sprintf("the effect of %s was lost: %s was %s in record %d and is %s again in record %d", q.tool, at,
-					there(shown.member(name), strings.TrimPrefix(at, name)), shown.at,
-					there(now.member(name), strings.TrimPrefix(at, name)), now.at)
+					model.There(shown.Member(name), strings.TrimPrefix(at, name)), shown.N,
+					model.There(now.Member(name), strings.TrimPrefix(at, name)), now.N)
 			}
 		}
 		return "" // effects of earlier calls may have been removed on purpose
@@ -168,26 +170,9 @@ func (s *suite) undone(p *party, now state) string {
 	return ""
 }
 
-// goneAt returns the first place that changed between before and shown and is back to its old value in now, or "".
-func (s *suite) goneAt(before, shown, now state) string {
-	for _, name := range []string{vocab.Spec, vocab.ToolSchema} {
-		a, b, c := s.settled(name, before.member(name)), s.settled(name, shown.member(name)),
-			s.settled(name, now.member(name))
-		for _, at := range changes(name, a, b) {
-			pointer := strings.TrimPrefix(at, name)
-			is, there := wjson.Lookup(c, pointer)
-			was, had := wjson.Lookup(a, pointer)
-			if there == had && wjson.Equal(is, was) {
-				return at
-			}
-		}
-	}
-	return ""
-}
-
 // stageOf names the stage that a uiSpec states, if any.
 func stageOf(now state) string {
-	ui, _ := now.ui.(object)
+	ui, _ := now.UI.(object)
 	if name, ok := ui["stage"].(string); ok {
 		return fmt.Sprintf(" at stage %q", name)
 	}
@@ -199,10 +184,10 @@ func (s *suite) lostBefore(q *request, refusal int) string {
 	now := q.before
 	for _, r := range s.Between(q.of.name, q.mark, refusal) {
 		if received(vocab.StateUpdated)(&r) {
-			now = stateOf(&r)
+			now = model.StateOf(&r)
 		}
 	}
-	if now.at == 0 {
+	if now.N == 0 {
 		return ""
 	}
 	return s.undone(q.of, now)

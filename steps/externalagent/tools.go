@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 
-	"parley/features/verdict"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
+	"parley/steps/externalagent/model"
 	"parley/steps/externalagent/toolschema"
 	wjson "parley/transport/wire/json"
 )
@@ -63,7 +61,7 @@ func (s *suite) stopsOf(ctx context.Context, p *party) ([]stop, error) {
 	err := s.eachStage(ctx, p, func(done int, now state, announced toolschema.Tools) (bool, error) {
 		one := stop{done: done, at: now}
 		for i := range announced {
-			params, _ := announced[i].Example(s.known(announced[i].Name, now.ui))
+			params, _ := announced[i].Example(s.known(announced[i].Name, now.UI))
 			key := wjson.Compact([]any{announced[i].Name, params})
 			if seen[key] && all >= manyRight {
 				left++
@@ -90,7 +88,7 @@ func (s *suite) stopsOf(ctx context.Context, p *party) ([]stop, error) {
 // callsAt calls the tools of a stage, starting from the party's state now, and returns the state after them. If a
 // call has led away from the others, a new session goes to the stage again.
 func (s *suite) callsAt(ctx context.Context, p *party, one stop, now state) (state, error) {
-	fresh := now.at == 0 || s.differs("toolSchema", one.at, now) != ""
+	fresh := now.N == 0 || s.Differs("toolSchema", one.at, now) != ""
 	if fresh && len(one.tools) > 0 {
 		var err error
 		if now, err = s.goTo(ctx, p, one.done); err != nil {
@@ -136,16 +134,17 @@ func (s *suite) callsAsAnnounced(ctx context.Context, p *party) error {
 		if err := s.callsRightly(ctx, p, &announced[i], now, p.course()); err != nil {
 			return err
 		}
-		if now, err = s.snapshot(ctx, p); err != nil || s.differs("toolSchema", first, now) != "" {
+		if now, err = s.snapshot(ctx, p); err != nil || s.Differs("toolSchema", first, now) != "" {
 			return err
 		}
 	}
 	return nil
 }
 
-// callsRightly calls an announced tool with params that keep to its schema; a refusal ends model, unless it is "".
-func (s *suite) callsRightly(ctx context.Context, p *party, t *toolschema.Tool, now state, model string) error {
-	params, settled := t.Example(s.known(t.Name, now.ui))
+// callsRightly calls an announced tool with params that keep to its schema; a refusal ends the model that course names,
+// unless it is "".
+func (s *suite) callsRightly(ctx context.Context, p *party, t *toolschema.Tool, now state, course string) error {
+	params, settled := t.Example(s.known(t.Name, now.UI))
 	if params == nil {
 		s.Note("no params for %s that match its schema were found", t.Name)
 		return nil
@@ -155,31 +154,17 @@ func (s *suite) callsRightly(ctx context.Context, p *party, t *toolschema.Tool, 
 		return err
 	}
 	rec, miss := s.answer(ctx, q)
-	if miss != nil {
-		return s.Need(q.unanswered(miss, fmt.Sprintf("an answer to %s, an announced tool", t.Name),
-			"EA-007", "EA-046", "EA-047", "EA-080", "EA-081"))
+	found := s.model().Accepted(s.recordOf(q), rec, settled, miss)
+	for i := range found {
+		if found[i].Clauses[0] != "EA-007" {
+			found[i].Model = course
+		}
 	}
-	code, seen := "", ""
-	if refused(&rec) {
-		code, seen = s.codeOf(&rec), steps.Seen(rec)
-	}
-	_ = s.Judge(verdict.Finding{Clauses: []string{"EA-080", "EA-096"}, OK: code != vocab.UnknownTool, At: rec.N,
-		Model: model,
-		Group: "unknown: " + t.Name, Expected: "an announced tool that is known", Observed: seen})
-	if settled {
-		_ = s.Judge(verdict.Finding{Clauses: []string{"EA-081"}, OK: code != vocab.InvalidParams, At: rec.N, Model: model,
-			Group:    "valid params of " + t.Name,
-			Expected: "params that match the announced schema accepted: " + wjson.Compact(params), Observed: seen})
-	}
-	if refused(&rec) {
-		return nil
+	if err := s.judgeOrNeed(miss != nil, found...); err != nil || refused(&rec) {
+		return err
 	}
 	s.namesTool(&rec, t.Name)
 	s.notesQuick(&rec, t.Name)
-	_ = s.Judge(verdict.Finding{Clauses: []string{"EA-007", "EA-046", "EA-047"}, OK: payload(&rec)[vocab.OK] == true,
-		At:    rec.N,
-		Group: "ok of " + t.Name, Expected: "payload.ok is true or false", Observed: "payload.ok is " +
-			wjson.Compact(payload(&rec)[vocab.OK])})
 	if t.Name == vocab.PostMessage { // the effect of a message always shows; next and prev may have nowhere to go
 		if err := s.effectOf(ctx, q, now); err != nil {
 			return err
@@ -210,35 +195,33 @@ func (s *suite) findsAsLeft(ctx context.Context, p *party) error {
 		s.Note("the agent has come back to another session")
 		return nil
 	}
-	last, now := before[len(before)-1], stateOf(rec)
-	lost := s.settledLoss(ctx, s.shownAgain, before, now)
+	last, now := before[len(before)-1], model.StateOf(rec)
+	lost := s.settledLoss(ctx, before, now, true)
 	if lost == "" {
 		var err error
 		if now, err = s.still(ctx, p); err != nil {
 			return err
 		}
-		lost = s.settledLoss(ctx, s.fallenBehind, before, now)
+		lost = s.settledLoss(ctx, before, now, false)
 	}
-	if news := s.updates(p, back); len(news) > 0 && news[0].at < now.at {
-		s.Note("the host has announced a state since the agent has come back, in record %d", news[0].at)
-		return nil
+	for _, r := range s.Between(p.name, back, now.N) {
+		if received(vocab.StateUpdated)(&r) {
+			s.Note("the host has announced a state since the agent has come back, in record %d", r.N)
+			return nil
+		}
 	}
-	if lost == "" && !s.same(last, now) {
-		s.Note("the state is not as before the connection was lost: %s", s.difference(last, now))
+	if lost == "" && !s.Same(last, now) {
+		s.Note("the state is not as before the connection was lost: %s", s.Difference(last, now))
 	}
-	return s.Judge(verdict.Finding{Clauses: []string{"EA-073"}, OK: lost == "", At: now.at, Observed: lost,
-		Expected: fmt.Sprintf("a snapshot that agrees with the last state before the connection was lost, record %d, as "+
-			"nobody has acted since", last.at)})
+	return s.Judge(s.AsLeft(last, now, lost))
 }
 
-// settledLoss returns what a function says that a state has lost of the last one of a list, apart from what changes by
+// settledLoss returns what a state has lost of the last one of a list (Comparison.Fallen), apart from what changes by
 // itself.
-func (s *suite) settledLoss(
-	ctx context.Context, of func(list []state, now state) string, list []state, now state,
-) string {
-	lost := of(list, now)
+func (s *suite) settledLoss(ctx context.Context, list []state, now state, first bool) string {
+	lost := s.Fallen(list, now, first)
 	if lost != "" && s.observe(ctx, list[len(list)-1], now) { // e.g. a clock
-		lost = of(list, now)
+		lost = s.Fallen(list, now, first)
 	}
 	return lost
 }
@@ -253,46 +236,8 @@ func (s *suite) toldIn(p *party, study string, before int) (out []state) {
 				begun = r.N
 			}
 		case begun > 0 && told(&r):
-			out = append(out, stateOf(&r))
+			out = append(out, model.StateOf(&r))
 		}
 	}
 	return out
-}
-
-// shownAgain describes the member of a state that is no longer as in the last one of a list, but as in an earlier one.
-func (s *suite) shownAgain(list []state, now state) string {
-	last := list[len(list)-1]
-	for _, name := range []string{vocab.Spec, vocab.ToolSchema} {
-		if d := s.differs(name, last, now); d != "" {
-			for _, old := range slices.Backward(list) {
-				if s.differs(name, old, now) == "" {
-					return fmt.Sprintf("%s is again as in record %d: %s", name, old.at, d)
-				}
-			}
-		}
-	}
-	return ""
-}
-
-// fallenBehind describes what a state has lost of the last one of a list: a value that is once more what it was in an
-// earlier one, or entries of the history. It returns "" if nothing was lost.
-func (s *suite) fallenBehind(list []state, now state) string {
-	last := list[len(list)-1]
-	for _, name := range []string{vocab.Spec, vocab.ToolSchema} {
-		is := s.settled(name, now.member(name))
-		for _, at := range changes(name, s.settled(name, last.member(name)), is) {
-			pointer := strings.TrimPrefix(at, name)
-			v, there := wjson.Lookup(is, pointer)
-			for _, old := range slices.Backward(list) {
-				if was, had := wjson.Lookup(s.settled(name, old.member(name)), pointer); had == there && wjson.Equal(was, v) {
-					return fmt.Sprintf("%s is again as in record %d: %s", at, old.at, s.differs(name, last, now))
-				}
-			}
-		}
-	}
-	was, _ := last.history.([]any)
-	if is, ok := now.history.([]any); ok && len(is) < len(was) {
-		return fmt.Sprintf("messageHistory has %d entries, and had %d", len(is), len(was))
-	}
-	return ""
 }

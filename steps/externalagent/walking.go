@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"parley/features/verdict"
 	"parley/internal/deadline"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
@@ -55,7 +54,7 @@ func (s *suite) pathIn() string {
 // announced parses the tools of a state and notes what it ignores in their schemas. It caches the last result,
 // because most states announce the same tools.
 func (s *suite) announced(now state) (toolschema.Tools, error) {
-	list := now.list()
+	list := now.List()
 	if s.read.tools != nil && wjson.Equal(s.read.list, list) {
 		return s.read.tools, nil
 	}
@@ -97,7 +96,7 @@ func (s *suite) fit(c binding.ToolCall, now state) (fitting, error) {
 	if t == nil {
 		return fitting{}, s.misfit(c, "it is not announced at this stage")
 	}
-	params, err := paramsFor(c, now.ui)
+	params, err := paramsFor(c, now.UI)
 	if err != nil {
 		return fitting{}, s.misfit(c, err)
 	}
@@ -129,7 +128,7 @@ func (s *suite) ready(ctx context.Context, p *party, c binding.ToolCall, now sta
 			return now, fits, nil
 		}
 		if misfits == "" {
-			misfits = fmt.Sprintf("external-agent: %v; announced tools: %s", err, wjson.Compact(namesOf(now.list())))
+			misfits = fmt.Sprintf("external-agent: %v; announced tools: %s", err, wjson.Compact(namesOf(now.List())))
 		}
 		known, _ := s.Env.Learnt.Load(misfits)
 		outlasts := func() {
@@ -145,16 +144,14 @@ func (s *suite) ready(ctx context.Context, p *party, c binding.ToolCall, now sta
 			outlasts()
 			return now, fitting{}, err
 		}
-		if _, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: now.at, Within: left, Fence: s.fence(p),
+		if _, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: now.N, Within: left, Fence: s.fence(p),
 			Kind: "a state in which the booking path goes on", Family: vocab.StateUpdated,
 			Match: received(vocab.StateUpdated)}); miss != nil {
 			if miss.At == 0 {
 				outlasts()
 			}
 			if s.Env.Role == vocab.Relay { // the host is the harness, with its own path
-				err = s.Need(verdict.Finding{Clauses: []string{"EA-004", "EA-006", "EA-041", "EA-007"}, At: now.at,
-					Observed: err.Error(),
-					Expected: "the host's state, in which " + c.Tool + " can be called"})
+				err = s.Need(model.Unfit(now, c.Tool, err.Error()))
 			}
 			return now, fitting{}, err
 		}
@@ -273,8 +270,8 @@ func (s *suite) eachStage(
 				return err
 			}
 		}
-		if done == 0 || !wjson.Equal(was, now.tools) {
-			was = now.tools
+		if done == 0 || !wjson.Equal(was, now.Tools) {
+			was = now.Tools
 			announced, err := s.announced(now)
 			if err != nil {
 				return err

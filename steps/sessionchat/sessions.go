@@ -63,7 +63,7 @@ func (s *suite) isNew(ctx context.Context, name string) error {
 	clauses := []string{"SC-001", "SC-002", "SC-003", "SC-009", "SC-017", "SC-046", "SC-047", "SC-055", "SC-057"}
 	if s.Env.Brain == nil {
 		s.Note("the messages to the model are unknown: there is no model stub")
-		return s.Judge(verdict.Finding{Clauses: clauses, OK: true})
+		return s.Judge(verdict.Finding{Clauses: clauses, OK: true, Judge: verdict.ByModel})
 	}
 	calls := s.calls(ss.turns[0])
 	if len(calls) == 0 {

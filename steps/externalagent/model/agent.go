@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"parley/features/verdict"
@@ -67,8 +66,8 @@ func (a *agent) owing() []obligation.Entry { return a.book.Owing() }
 func (a *agent) end() { a.settleIDs(false) }
 
 func (a *agent) take(m message) {
-	if a.ours && (strings.HasPrefix(m.Conn, AgentParty) || strings.HasPrefix(m.Label, Exited)) {
-		a.told.all = append(a.told.all, m)
+	if a.ours {
+		a.told.record(m)
 	}
 	if m.Dir == transcript.Noted {
 		if m.Kind == transcript.Remark && m.Label == AnotherAgent {

@@ -27,6 +27,7 @@ type nameless struct {
 // received handles a message of the host or the relay.
 func (l *line) received(m message) {
 	s := l.s
+	l.notes(m, nil)
 	passed := s.ours && s.forms.passed.have(&m.Record)
 	if s.ours && !passed {
 		s.named(m)
@@ -137,7 +138,7 @@ func (l *line) answered(q *request, m message) {
 	}
 	q.answers++
 	if q.answers == 1 {
-		q.answer = m
+		q.answer, q.then = m, l.last
 	}
 	if !m.failed() {
 		l.round(q, m)
@@ -398,6 +399,6 @@ func (l *line) ends(m message) {
 	l.ending, l.over, l.session, l.reset = false, true, "", l.place
 	l.before, l.words, l.history = l.words, nil, nil
 	if l.last != nil {
-		l.history, _ = l.last.history.([]any)
+		l.history, _ = l.last.History.([]any)
 	}
 }

@@ -164,18 +164,18 @@ func (l *line) allowed(q *request) bool {
 // state handles a received state.
 func (l *line) state(m message, q *request) {
 	s := stateOf(m)
-	list, isList := s.tools.([]any)
+	list, isList := s.Tools.([]any)
 	switch {
 	case !isList || len(l.all) >= mostStates:
 		l.partial, l.strange = true, nil
-	case slices.ContainsFunc(l.seen, func(t any) bool { return wjson.Equal(t, s.tools) }):
+	case slices.ContainsFunc(l.seen, func(t any) bool { return wjson.Equal(t, s.Tools) }):
 	default:
 		parsed, err := l.s.memory.Parse(list)
 		if err != nil {
 			l.partial, l.strange = true, nil
 			break
 		}
-		l.all, l.seen = append(l.all, parsed), append(l.seen, s.tools)
+		l.all, l.seen = append(l.all, parsed), append(l.seen, s.Tools)
 	}
 	if m.kind == vocab.SnapshotState {
 		l.snapshot(s, q)
@@ -198,7 +198,7 @@ func (l *line) state(m message, q *request) {
 
 // strangers judges calls that were carried out although no state allowed them, once the next state is known: the state
 // that does may have been under way.
-func (l *line) strangers(s *state) {
+func (l *line) strangers(s *State) {
 	for _, c := range l.strange {
 		switch known, fits := l.accepts(c.q); {
 		case l.partial || l.pending > 0 || l.lost || fits:
@@ -216,7 +216,7 @@ func (l *line) strangers(s *state) {
 }
 
 // snapshot judges a snapshot.state.
-func (l *line) snapshot(s *state, q *request) {
+func (l *line) snapshot(s *State, q *request) {
 	v := l.s
 	if q == nil || !q.active || l.pending > 0 || l.ending {
 		return
@@ -249,8 +249,8 @@ func (l *line) snapshot(s *state, q *request) {
 
 // clean judges the first snapshot of a session that follows another on its connection, before the agent has sent
 // a message: it must not contain messages of the agent from the previous session.
-func (l *line) clean(s *state, q *request) {
-	now, ok := s.history.([]any)
+func (l *line) clean(s *State, q *request) {
+	now, ok := s.History.([]any)
 	if !ok || q.N < l.fresh || l.checked == l.fresh {
 		return
 	}

@@ -17,28 +17,25 @@ import (
 // Exited is the beginning of the remark that the agent's process has ended.
 const Exited = "the agent's process has ended: "
 
-// byModel returns the finding that clauses are kept or broken.
-func byModel(ok bool, at int, expected, observed string, clauses ...string) verdict.Finding {
-	return verdict.Finding{Clauses: clauses, OK: ok, At: at, Expected: expected, Observed: observed,
-		Judge: verdict.ByModel}
-}
-
 // Duty is what an agent owes the host without being asked for it.
-type Duty struct{ what, clauses string }
+type Duty struct {
+	what    string
+	clauses []string
+}
 
 // The duties of an agent.
 var (
-	Connects     = Duty{"a WebSocket connection of the agent", "EA-016 EA-017 EA-106"}
-	Joins        = Duty{"relay.join, the first message of the agent", "EA-026 EA-027"}
-	Returns      = Duty{"the agent comes back, and relay.join is its first message", "EA-076"}
-	Asks         = Duty{"snapshot.get, as no state has followed the call", "EA-077"}
-	Continues    = Duty{"the agent continues: tool.call, snapshot.get, session.start or session.end", "EA-074a"}
-	ReadsFurther = Duty{"the agent continues: a tool.call based on the messages that follow", "EA-018a"}
+	Connects     = Duty{"a WebSocket connection of the agent", []string{"EA-016", "EA-017", "EA-106"}}
+	Joins        = Duty{"relay.join, the first message of the agent", []string{"EA-026", "EA-027"}}
+	Returns      = Duty{"the agent comes back, and relay.join is its first message", []string{"EA-076"}}
+	Asks         = Duty{"snapshot.get, as no state has followed the call", []string{"EA-077"}}
+	Continues    = Duty{"the agent continues: tool.call, snapshot.get, session.start or session.end", []string{"EA-074a"}}
+	ReadsFurther = Duty{"the agent continues: a tool.call based on the messages that follow", []string{"EA-018a"}}
 )
 
 // Missing judges that an agent has not done, after a record, what it owes: miss says within which limit.
 func (d Duty) Missing(at int, miss *verdict.Miss, observed string) verdict.Finding {
-	f := miss.Check(d.what, strings.Fields(d.clauses)...)
+	f := miss.Check(d.what, d.clauses...)
 	f.At, f.Observed, f.Judge = at, observed, verdict.ByModel
 	return f
 }
@@ -72,7 +69,7 @@ func (m *Model) ReadsOn(at int) (f verdict.Finding, done, ahead int) {
 			turns++
 		}
 		if r.kind == vocab.SessionEnd || turns == idle {
-			return byModel(false, r.N, ReadsFurther.what, r.told(), ReadsFurther.clauses), r.N, ahead
+			return byModel(false, r.N, ReadsFurther.what, r.told(), ReadsFurther.clauses...), r.N, ahead
 		}
 	}
 	return f, 0, ahead
@@ -140,18 +137,27 @@ func fatal(all []message) (of message, clauses []string, after time.Duration) {
 
 // clausesOf returns the clauses about a message to an agent; nil if the source does not allow it.
 func clausesOf(m message) []string {
-	if m.kind == vocab.ErrorMessage && (!slices.Contains(vocab.Codes(), m.word(vocab.Code)) || m.to == "") {
-		return nil
+	switch m.kind {
+	case vocab.RelayJoined:
+		return []string{"EA-026"}
+	case vocab.ErrorMessage:
+		if slices.Contains(vocab.Codes(), m.word(vocab.Code)) && m.to != "" {
+			return []string{"EA-074"}
+		}
+	case vocab.ToolResult:
+		return []string{"EA-074", "EA-051", "EA-072"}
+	case vocab.StateUpdated, vocab.SnapshotState:
+		return []string{"EA-072", "EA-077", "EA-051"}
+	case vocab.UserMessage:
+		return []string{"EA-060"}
 	}
-	state := []string{"EA-072", "EA-077", "EA-051"}
-	return map[string][]string{vocab.RelayJoined: {"EA-026"}, vocab.ErrorMessage: {"EA-074"},
-		vocab.UserMessage: {"EA-060"}, vocab.ToolResult: {"EA-074", "EA-051", "EA-072"}, vocab.StateUpdated: state,
-		vocab.SnapshotState: state}[m.kind]
+	return nil
 }
 
 // unusual reports whether a message is not of the kind that a booking consists of.
 func unusual(m message) bool {
-	return m.failed() || m.kind == vocab.UserMessage || m.isState() && m.body[vocab.Spec] == nil
+	return m.kind == vocab.ErrorMessage || m.kind == vocab.UserMessage ||
+		m.kind == vocab.ToolResult && m.body[vocab.OK] == false || m.isState() && m.body[vocab.Spec] == nil
 }
 
 // Old judges that between two records, while no uiSpec is active, an agent makes no call with a value that it can only
@@ -159,31 +165,40 @@ func unusual(m message) bool {
 func (m *Model) Old(from, next int, known []string) (f verdict.Finding, others int) {
 	clauses, all := []string{"EA-051", "EA-072", "EA-077"}, m.agent().told.all
 	at := max(0, slices.IndexFunc(all, func(r message) bool { return r.N == from }))
-	old := map[string]bool{} // texts that only an earlier uiSpec contains
-	for _, r := range all[:at] {
-		for _, text := range Texts(r.body[vocab.Spec]) {
-			old[text] = old[text] || r.Dir == transcript.Sent
-		}
-	}
-	for _, text := range append(Texts(all[at].body), known...) {
-		old[text] = false
-	}
+	early := m.agent().told.overlapped(next)
 	for _, r := range all[at:] {
-		early := m.agent().told.overlapped(next) && r.At-all[at].At < Crossing
-		if r.N >= next || !r.fromTarget() || r.kind != vocab.ToolCall || early {
+		if r.N >= next || !r.fromTarget() || r.kind != vocab.ToolCall || early && r.At-all[at].At < Crossing {
 			continue
 		}
-		for _, text := range Texts(r.body[vocab.Params]) {
-			if text != "" && old[text] {
-				return byModel(false, r.N,
-					fmt.Sprintf("no call based on a uiSpec from before record %d, which shows none", from),
-					fmt.Sprintf("a call with %s, which only an earlier uiSpec contains: %s", wjson.Compact(text), r.told()),
-					clauses...), others
-			}
+		if old := shownBefore(all[:at], all[at], r, known); old != "" {
+			return byModel(false, r.N, fmt.Sprintf("no call based on a uiSpec from before record %d, which shows none", from),
+				fmt.Sprintf("a call with %s, which only an earlier uiSpec contains: %s", old, r.told()), clauses...), others
 		}
 		others++
 	}
 	return byModel(true, next, "", "", clauses...), others
+}
+
+// shownBefore returns the first text in the params of a call from a uiSpec among earlier messages that is nowhere in
+// the present state, or "".
+func shownBefore(earlier []message, now, call message, known []string) string {
+	old := map[string]bool{}
+	for _, m := range earlier {
+		if m.Dir == transcript.Sent {
+			for _, text := range Texts(m.body[vocab.Spec]) {
+				old[text] = true
+			}
+		}
+	}
+	for _, text := range slices.Concat(Texts(now.body), known) {
+		delete(old, text)
+	}
+	for _, text := range Texts(call.body[vocab.Params]) {
+		if text != "" && old[text] {
+			return wjson.Compact(text)
+		}
+	}
+	return ""
 }
 
 // Texts returns all texts in a value, except member names.
@@ -202,6 +217,13 @@ func Texts(v any) []string {
 		}
 	}
 	return out
+}
+
+// record keeps what passes between an agent and the harness, and the end of its process.
+func (t *told) record(m message) {
+	if strings.HasPrefix(m.Conn, AgentParty) || m.Kind == transcript.Remark && strings.HasPrefix(m.Label, Exited) {
+		t.all = latest(t.all, m)
+	}
 }
 
 // JoinedGiven judges that the relay session of a relay.join is the one that the agent was given.

@@ -160,31 +160,9 @@ func word(v any, there bool) bool { return text(v, there) && v != "" }
 func list(v any, there bool) bool { _, ok := v.([]any); return there && ok }
 func obj(v any, there bool) bool  { _, ok := v.(object); return there && ok }
 
-// state is a state that a message carried.
-type state struct {
-	message
-	spec, history, tools any
-}
-
-func stateOf(m message) *state {
-	return &state{message: m, spec: m.body[vocab.Spec], history: m.body[vocab.MessageHistory],
-		tools: m.body[vocab.ToolSchema]}
-}
-
-// equal reports whether two states are the same.
-func (s *state) equal(o *state) bool {
-	return wjson.Equal(s.spec, o.spec) && wjson.Equal(s.history, o.history) && wjson.Equal(s.tools, o.tools)
-}
-
-// null reports whether no spec is active.
-func (s *state) null() bool {
-	v, there := s.body[vocab.Spec]
-	return s.body != nil && there && v == nil
-}
-
 // announces reports whether a state announces a tool.
-func (s *state) announces(tool any) bool {
-	all, _ := s.tools.([]any)
+func (s *State) announces(tool any) bool {
+	all, _ := s.Tools.([]any)
 	return slices.ContainsFunc(all, func(item any) bool {
 		o, _ := item.(object)
 		return o != nil && o["name"] == tool

@@ -41,6 +41,8 @@ const patience = 30 * time.Second
 
 // Model folds the records of a transcript. It implements obligation.Model.
 type Model struct {
+	Comparison // of states
+
 	forms forms
 	of    party
 	tally obligation.Tally
@@ -54,7 +56,13 @@ type party interface {
 	owing() []obligation.Entry
 }
 
-// agent returns the party if it is an agent, or else one that has seen nothing.
+// server returns the party if it is a host or a relay, or else one that has seen nothing.
+func (m *Model) server() *server {
+	s, _ := m.of.(*server)
+	return cmp.Or(s, &server{})
+}
+
+// agent is server for an agent.
 func (m *Model) agent() *agent {
 	a, _ := m.of.(*agent)
 	return cmp.Or(a, &agent{})

@@ -33,7 +33,7 @@ func (m *Model) Answer(request, answer transcript.Record, miss *verdict.Miss) []
 	expected := fmt.Sprintf("%s with replyTo %q, the id of %s", AnswerOf[q.kind], id, q.kind)
 	clauses := slices.Concat(answered[q.kind], more.broken)
 	all := slices.Concat(clauses, more.kept, more.shown)
-	s, _ := m.of.(*server)
+	s := m.server()
 	switch l := s.lines[q.Conn]; {
 	case q.kind == vocab.RelayJoin && q.body[vocab.Role] != vocab.AgentRole:
 		clauses = []string{"EA-025", "EA-028"}

@@ -55,7 +55,8 @@ func newServer(role string, o obligation.Observer, f *forms, owes book) *server 
 // were answered, and patience is over.
 type line struct {
 	*book
-	s *server
+	s   *server
+	did *history // in a run
 
 	opened   bool // its beginning was observed
 	joined   bool
@@ -87,7 +88,8 @@ type request struct {
 	over    bool   // the session had ended
 	twice   bool   // another request has the same id
 	tool    string
-	last    *state // the latest state when it was sent
+	last    *State // the latest state when it was sent
+	then    *State // and when it was answered
 	answer  message
 	answers int
 	wrong   message // an answer of another type
@@ -141,10 +143,11 @@ func (s *server) take(m message) {
 		old := l
 		owes := s.owes
 		l = &line{s: s, book: &owes, opened: m.Kind == transcript.Open, requests: map[string]*request{},
-			started: map[string]bool{}}
+			started: map[string]bool{}, did: &history{}}
 		if old != nil && s.ours { // the same party comes back
-			l.session, l.started, l.over, l.reset = old.session, old.started, old.over, old.reset
+			l.session, l.started, l.over, l.reset, l.did = old.session, old.started, old.over, old.reset, old.did
 		}
+		l.did.from, l.did.first = m.N, nil
 		s.books, s.lines[m.Conn] = append(s.books, l.book), l
 		s.crowd, s.unknown = !s.ours && len(s.lines) > 1, s.unknown || !l.opened
 	}
@@ -181,6 +184,7 @@ func (l *line) unread(m message) {
 func (l *line) sent(m message) {
 	l.Delivered(entry{m})
 	q := l.request(m)
+	l.notes(m, q)
 	l.unclear = l.unclear || !q.legal
 	switch m.kind {
 	case vocab.RelayJoin:
@@ -334,12 +338,12 @@ func (s *server) named(m message) {
 
 // states are the states of a connection's session, and what they show.
 type states struct {
-	last    *state
+	last    *State
 	all     []toolschema.Tools // announced in this session
 	seen    []any              // their toolSchemas
 	partial bool               // announcements of this session were missed or not understood
 	quick   *quick
-	shot    *state       // a snapshot that differs from the state announced before
+	shot    *State       // a snapshot that differs from the state announced before
 	words   []string     // the agent's messages in this session
 	before  []string     // in the previous one
 	history []any        // of the previous one, at its end
