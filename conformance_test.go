@@ -151,7 +151,7 @@ func TestFinding(t *testing.T) {
 		t.Fatalf("ok %t, failed: %q:\n%s", ok, failed, out)
 	}
 	found := regexp.MustCompile(`(\S*features/agent-select/3\.3_unknown_agent\.feature):(\d+): AS-050 MUST[^\n]*
- +step +(\w+) (the refusal of client A contains "hacker")
+ +step +(\w+) (client A is refused with "agent_not_found")
 `).FindStringSubmatch(out)
 	if found == nil {
 		t.Fatalf("no finding of AS-050 at a step:\n%s", out)
@@ -161,7 +161,7 @@ func TestFinding(t *testing.T) {
 		t.Fatal(err)
 	}
 	line, _ := strconv.Atoi(found[2])
-	if is := strings.Split(string(text), "\n")[line-1]; strings.TrimSpace(is) != "And "+found[4] {
+	if is := strings.Split(string(text), "\n")[line-1]; strings.TrimSpace(is) != found[3]+" "+found[4] {
 		t.Errorf("%s:%d is %q, and not the step", found[1], line, is)
 	}
 	for _, want := range []string{"expected  ", "observed  ", `wire      `, `"type":"error"`,

@@ -119,7 +119,7 @@ func TestConverse(t *testing.T) {
 	shown.awaits(t, "client A is connected")
 	shown.awaits(t, "  ok")
 	types("client A has a session\rclient A switches to \"debugger\"\rclient A is switched to \"debugger\"\r")
-	shown.awaits(t, "✓ AC-116")
+	shown.awaits(t, "✓ AC-110 AC-116")
 	types("client A switches to \"req\t\r") // an agent that was listed
 	shown.awaits(t, `client A switches to "requirement_analyzer"`)
 	types("client A is switched to \"requirement_analyzer\"\r")
