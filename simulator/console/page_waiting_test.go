@@ -29,7 +29,8 @@ func TestPageWaiting(t *testing.T) {
 	}
 	v.wait("document.querySelectorAll('.waitrow').length === 3")
 	const row = "document.querySelector('.waitrow.running').innerText.replace(/\\s+/g, ' ')"
-	v.wait("/\\d+ of 3600 s · awaits .* of A · answers message \\d+ · .*decides AC-078 AC-079 .* \\+\\d+/.test(" + row + ")")
+	v.wait("/\\d+ of 3600 s · awaits .* of A · answers message \\d+ · .*decides AC-078 AC-079 .* \\+\\d+/.test(" +
+		row + ")")
 	v.wait("document.querySelectorAll('.waitrow')[2].innerText.includes('queued')")
 	v.shot("waiting")
 	v.axe("waiting", "html")

@@ -27,7 +27,7 @@ func (m *Model) asks(c *conn, r transcript.Record) {
 		m.strange = true
 	}
 	if s := a.of; s != nil {
-		a.begun = s.begun || s.waiting
+		a.begun, a.held = s.begun || s.waiting, s.holds || s.waiting
 	}
 	for _, o := range c.open {
 		o.crowd = true

@@ -31,7 +31,7 @@ func (m *Model) codesFor(a *ask) (codes []string) {
 	if certain || a.of == nil && len(codes) > 0 {
 		codes = append(codes, vocab.SessionNotFound)
 	}
-	if s := a.of; s != nil && (m.ours() && (s.holds || s.waiting) || len(codes) > 0 && s.running) {
+	if s := a.of; s != nil && (m.ours() && a.held && (s.holds || s.waiting) || len(codes) > 0 && s.running) {
 		codes = append(codes, vocab.AgentBusy)
 	}
 	return codes

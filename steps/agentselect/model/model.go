@@ -155,6 +155,7 @@ type ask struct {
 	clear   bool     // the next answer can only be for it
 	crowd   bool     // it was sent while another one was open
 	begun   bool     // a turn of the session went on when it was sent
+	held    bool     // the turn certainly went on when it was sent
 	rounds  []int    // records that answer switches which were sent after this one
 	what    string   // the only answer that is right; "" if several are
 	clauses []string // broken if no answer comes

@@ -15,6 +15,7 @@ var fourth = strings.TrimSuffix(three, "]") + `,{"id":"later","name":"Later","de
 // TestOurs checks what the model breaks in a run beyond what it breaks in foreign traffic.
 func TestOurs(t *testing.T) {
 	t.Parallel()
+	const runs = "A - " + TurnRuns + "\n"
 	inVain := begun + asks(`"debugger"`) + "A - " + InVain(AnswerTo(6), "no such message within 2s") + "\n"
 	for _, row := range []struct{ reason, in, broken string }{
 		{"carried out", begun + debug + back, ""},
@@ -29,6 +30,10 @@ func TestOurs(t *testing.T) {
 			"AC-110 AS-008 AS-030 AS-031 AS-033 AS-083 AS-105"},
 		{"closed before the list", hello + "A closed\nA - " + InVain("agent_list", "closed") + "\n",
 			"AC-110 AS-008 AS-016 AS-033 AS-083 AS-105 AS-117"},
+		{"while a turn runs", begun + "A > chat {}\n" + runs + asks(`"debugger"`) + become("general", "debugger", "Debugger"),
+			"AC-077 AS-013 AS-065 AS-066 AS-085 AS-090"},
+		{"sent before the turn runs", begun + asks(`"debugger"`) + "A > chat {}\n" + runs +
+			become("general", "debugger", "Debugger"), ""},
 		{"a code of its own", begun + asks(`"hacker"`) + refuse("not_found", "hacker"), "AS-049 AS-080 AS-089 AS-092 AS-120"},
 		{"announced after its refusal", begun + debug + absent + become("debugger", "hacker", "Hacker"), "AS-054"},
 		{"the id of another connection", greeted + strings.ReplaceAll(greeted, "A ", "B "), "AS-031"},
