@@ -156,6 +156,11 @@ type LoadStep struct {
 	Other *LoadStep
 }
 
+// Find adds a finding on the record.
+func (s *LoadStep) Find(r *transcript.Record, ok bool, expected string, clauses ...string) {
+	s.Findings = append(s.Findings, CheckOf(*r, ok, expected, clauses...))
+}
+
 // Mark makes the texts by which a session recognises what is its own. Marks of the sessions of one load share a salt.
 type Mark struct {
 	Salt    string // lower-case letters and digits

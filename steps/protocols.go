@@ -208,6 +208,14 @@ type Place struct {
 	Say    []string // messages, one text frame each; none on an event stream
 }
 
+// SocketPlaces returns places of a server over WebSocket.
+func SocketPlaces(say []string, paths ...string) (out []Place) {
+	for _, path := range paths {
+		out = append(out, Place{Driver: target.WS, Path: path, Say: say})
+	}
+	return out
+}
+
 // SpeaksProtocol reports whether a transcript has a message of a protocol from the target. Echoes of the harness's own
 // messages do not count.
 func SpeaksProtocol(p Recognisable, records []transcript.Record) bool {

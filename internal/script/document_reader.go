@@ -71,9 +71,6 @@ func (r *Reader) Text(v Value, what string) string { return r.p.parseText(v.n, w
 // Texts returns a text, or a list of them.
 func (r *Reader) Texts(v Value, what string) []string { return r.p.parseTexts(v.n, what) }
 
-// Count returns a number from 1 to most, and records a mistake if v is something else.
-func (r *Reader) Count(v Value, what string, most int) int { return r.p.parseCount(v.n, what, most) }
-
 // Match reads a condition on messages: the "on" of a script, without holes.
 func (r *Reader) Match(v Value) Match {
 	r.NoHoles(v)

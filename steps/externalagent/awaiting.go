@@ -230,51 +230,6 @@ func (s *suite) lastTrouble() string {
 	return ""
 }
 
-// callsAtOnce makes calls of announced tools that do not lead away, without waiting. The target may refuse them or
-// carry them out one after the other; each must be answered under its own id, with its own tool's name (EA-047,
-// EA-049). That each is answered once is a monitor's.
-func (s *suite) callsAtOnce(ctx context.Context, p *party, n int) error {
-	now, announced, err := s.announcedNow(ctx, p)
-	if err != nil {
-		return err
-	}
-	type call struct {
-		tool   string
-		params object
-	}
-	var can []call
-	for i := range announced {
-		t := &announced[i]
-		if t.Name == vocab.Next || t.Name == vocab.Prev {
-			continue
-		}
-		if params, _ := t.Example(s.known(t.Name, now.UI)); params != nil {
-			can = append(can, call{t.Name, params})
-		}
-	}
-	if len(can) == 0 {
-		return steps.NotTestedf("the host announces no tool, except those that lead to another stage, that can be called")
-	}
-	var asked []*request
-	for i := range n {
-		q, err := s.call(ctx, p, can[i%len(can)].tool, can[i%len(can)].params)
-		if err != nil {
-			return err
-		}
-		asked = append(asked, q)
-	}
-	for i, q := range asked {
-		rec, miss := s.answer(ctx, q)
-		which := fmt.Sprintf("call %d of %d that were sent together", i+1, n)
-		_ = s.judgeOrNeed(false, s.model().Answered(s.recordOf(q), rec, which, miss)...)
-		if miss == nil && kindOf(&rec) == vocab.ToolResult && !refused(&rec) {
-			s.namesTool(&rec, q.tool)
-		}
-	}
-	_, err = s.snapshot(ctx, p) // what follows it was not sent because of these calls
-	return err
-}
-
 // mostPairs bounds the calls that are tried beside the first of the booking.
 const mostPairs = 6
 

@@ -22,7 +22,12 @@ func callOf(tool string, params any) object {
 
 // call sends a tool.call.
 func (s *suite) call(ctx context.Context, p *party, tool string, params any) (*request, error) {
-	q, err := s.ask(ctx, p, vocab.ToolCall, callOf(tool, params))
+	return s.callAs(ctx, p, tool, callOf(tool, params))
+}
+
+// callAs sends a tool.call with a payload.
+func (s *suite) callAs(ctx context.Context, p *party, tool string, body object) (*request, error) {
+	q, err := s.ask(ctx, p, vocab.ToolCall, body)
 	q.tool = tool
 	return q, err
 }
@@ -171,30 +176,118 @@ func (s *suite) notesQuick(rec *transcript.Record, tool string) {
 	s.Observe("EA-052", what)
 }
 
-// byQuick makes a step of one agent that judges quick uiSpecs. To a host that has sent none in the whole step, the
-// clauses about them do not apply.
-func (s *suite) byQuick(do func(context.Context, *party) error) any {
-	quick := s.by(func(ctx context.Context, p *party) error {
-		if err := do(ctx, p); err != nil {
+// What is sent without waiting, by the words of features.
+const (
+	differentKinds = "requests of different kinds"
+	announcedCalls = "calls of announced tools"
+)
+
+// pipelines lets an agent, or each of two, send requests without waiting: each must be answered on its own connection,
+// under its own id, and by a message of the right kind. That each is answered once is a monitor's.
+func (s *suite) pipelines(ctx context.Context, name, other string, n int, what string) (err error) {
+	from, ask := []*party{s.party(name)}, []func(context.Context, *party) error{s.asksForSnapshot}
+	if other != "" {
+		from = append(from, s.party(other))
+	}
+	switch what {
+	case differentKinds:
+		ask = append(ask, s.callsUnknown)
+	case announcedCalls:
+		if ask, err = s.callsThatStay(ctx, from[0]); err != nil {
 			return err
 		}
-		confirmed := 0
-		for _, r := range s.Between(p.name, 0, 0) {
-			switch {
-			case !received(vocab.ToolResult)(&r) || payload(&r)[vocab.OK] != true:
-			case payload(&r)[vocab.Spec] != nil:
-				return nil
-			default:
-				confirmed++
+	}
+	var asked []*request
+	for i := range n {
+		for _, p := range from {
+			counted := p.counting
+			if other != "" {
+				p.counting = i + 1 // two agents may use the same ids
+			}
+			err := ask[i%len(ask)](ctx, p)
+			if asked = append(asked, p.last); other != "" {
+				p.counting = counted
+			}
+			if err != nil {
+				return err
 			}
 		}
-		if confirmed > 0 {
-			s.Observe("EA-052a", "no tool.result had a uiSpec")
-			s.Observe("EA-075", "no tool.result had a uiSpec")
+	}
+	for i, q := range asked {
+		switch {
+		case q.kind != vocab.ToolCall:
+			_, err = s.needAnswer(ctx, q)
+		case q.tool == noSuchTool:
+			err = s.judgeRefusal(ctx, q, vocab.UnknownTool)
+		default:
+			s.answeredByItself(ctx, q, fmt.Sprintf("call %d of %d that were sent together", i+1, n))
 		}
-		return nil
-	})
-	return steps.Adapted{Do: quick.Do, Of: do}
+		if err != nil {
+			return err
+		}
+	}
+	if what == announcedCalls { // what follows the snapshot was not sent because of these calls
+		_, err = s.snapshot(ctx, from[0])
+	}
+	return err
+}
+
+// callsThatStay returns calls of announced tools that do not lead away.
+func (s *suite) callsThatStay(ctx context.Context, p *party) (out []func(context.Context, *party) error, err error) {
+	now, announced, err := s.announcedNow(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range announced {
+		params, _ := t.Example(s.known(t.Name, now.UI))
+		if t.Name != vocab.Next && t.Name != vocab.Prev && params != nil {
+			out = append(out, func(ctx context.Context, p *party) error {
+				_, err := s.call(ctx, p, t.Name, params)
+				return err
+			})
+		}
+	}
+	if len(out) == 0 {
+		return nil, steps.NotTestedf("the host announces no tool, except those that lead to another stage, that can be " +
+			"called")
+	}
+	return out, nil
+}
+
+// answeredByItself judges the answer to a call that was sent together with others. The target may refuse them or carry
+// them out one after the other (EA-047, EA-049).
+func (s *suite) answeredByItself(ctx context.Context, q *request, which string) {
+	rec, miss := s.answer(ctx, q)
+	_ = s.judgeOrNeed(false, s.model().Answered(s.recordOf(q), rec, which, miss)...)
+	if miss == nil && kindOf(&rec) == vocab.ToolResult && !refused(&rec) {
+		s.namesTool(&rec, q.tool)
+	}
+}
+
+// goesThrough lets an agent go through the whole booking, and judges quick uiSpecs. To a host that has sent none in the
+// whole step, the clauses about them do not apply.
+func (s *suite) goesThrough(ctx context.Context, name, how string) error {
+	p := s.party(name)
+	do := map[string]func(context.Context, *party) error{"books a ticket": s.books,
+		"every announced tool": s.callsEverything, "the announced tools with other values": s.callsOtherwise}[how]
+	if err := do(ctx, p); err != nil {
+		return err
+	}
+	confirmed := 0
+	for _, r := range s.Between(p.name, 0, 0) {
+		switch {
+		case !received(vocab.ToolResult)(&r) || payload(&r)[vocab.OK] != true:
+		case payload(&r)[vocab.Spec] != nil:
+			return nil
+		default:
+			confirmed++
+		}
+	}
+	if confirmed > 0 {
+		s.Observe("EA-052a", "no tool.result had a uiSpec")
+		s.Observe("EA-075", "no tool.result had a uiSpec")
+	}
+	return nil
 }
 
 // seesEffect judges that a state.updated after the latest call shows its effect (EA-054): next and prev change uiSpec

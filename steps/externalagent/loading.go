@@ -195,7 +195,7 @@ func (l *loaded) HandleRecord(r *transcript.Record) (out steps.LoadStep) {
 		return out
 	}
 	if alien := l.mark.Foreign(string(r.Bytes)); alien != "" {
-		l.finding(&out, r, false, "nothing of another relay session, as "+alien+" is", "EA-025")
+		out.Find(r, false, "nothing of another relay session, as "+alien+" is", "EA-025")
 		return out
 	}
 	if r.Event == nil {
@@ -228,10 +228,6 @@ func (l *loaded) proceeds(out *steps.LoadStep) {
 		return
 	}
 	l.act, out.Done = "", true
-}
-
-func (l *loaded) finding(out *steps.LoadStep, r *transcript.Record, ok bool, expected string, clauses ...string) {
-	out.Findings = append(out.Findings, steps.CheckOf(*r, ok, expected, clauses...))
 }
 
 // answered takes the answer to a request. The model judges it.
@@ -288,18 +284,18 @@ func (l *loaded) course(r *transcript.Record, out *steps.LoadStep) {
 // shown judges a snapshot. Beside a bundled host nothing says what the history shows, and when a state is announced.
 func (l *loaded) shown(r *transcript.Record, out *steps.LoadStep) {
 	body := payload(r)
-	l.finding(out, r, true, "", "EA-025")
+	out.Find(r, true, "", "EA-025")
 	if !l.env.Profile.Bundled {
 		return
 	}
-	l.finding(out, r, inOrder(wjson.Compact(body[vocab.MessageHistory]), l.said),
+	out.Find(r, inOrder(wjson.Compact(body[vocab.MessageHistory]), l.said),
 		"each message of the agent in messageHistory, in order and once: "+strings.Join(l.said, " "), "EA-005")
 	if l.last != nil {
 		same := true
 		for _, name := range model.Members {
 			same = same && wjson.Equal(l.last[name], body[name])
 		}
-		l.finding(out, r, same, "the state of the last state.updated", "EA-073")
+		out.Find(r, same, "the state of the last state.updated", "EA-073")
 	}
 }
 

@@ -60,11 +60,11 @@ func (p *passage) take(r *transcript.Record, from string, out *steps.LoadStep) {
 	case i < 0 && (kindOf(r) == vocab.ErrorMessage || p.of.newest(string(r.Bytes)) <= p.early):
 		return
 	case i < 0:
-		p.of.finding(out, r, false, "nothing but what "+from+" has sent, each once and unchanged", clauses...)
+		out.Find(r, false, "nothing but what "+from+" has sent, each once and unchanged", clauses...)
 		return
 	}
 	expected := fmt.Sprintf("the next message of %s, in order: %s", from, cut.Head(wjson.Compact(p.due[0]), 300))
-	p.of.finding(out, r, i == 0, expected, clauses...)
+	out.Find(r, i == 0, expected, clauses...)
 	p.due = p.due[i+1:]
 }
 
@@ -116,7 +116,7 @@ func (h *loadedHost) HandleRecord(r *transcript.Record) (out steps.LoadStep) {
 		return out
 	}
 	if alien := l.mark.Foreign(string(r.Bytes)); alien != "" {
-		l.finding(&out, r, false, "nothing of another relay session, as "+alien+" is", "EA-025")
+		out.Find(r, false, "nothing of another relay session, as "+alien+" is", "EA-025")
 		return out
 	}
 	switch {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
@@ -16,27 +17,31 @@ import (
 	wjson "parley/transport/wire/json"
 )
 
-// isInvalid judges that the latest message is answered with INVALID_MESSAGE, with or without its id, and not as a
-// valid one (EA-020, EA-024a, EA-078).
-func (s *suite) isInvalid(ctx context.Context, p *party, orClosed string) error {
+// isTurnedAway judges that the latest message is refused: as invalid, with INVALID_MESSAGE, with or without its id, and
+// not as a valid one (EA-020, EA-024a, EA-078); otherwise a call or another request before the join (EA-079b).
+func (s *suite) isTurnedAway(ctx context.Context, name, asInvalid, orClosed string) error {
+	p := s.party(name)
 	q := p.last
 	if q == nil {
 		return steps.NotTestedf("agent %s has sent nothing", p.name)
 	}
-	rec, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: q.mark, Kind: "a refusal of an invalid envelope",
-		Fence: s.fence(p),
+	d := model.Refusal{Request: s.recordOf(q), Codes: []string{vocab.InvalidMessage}, ID: q.id, Invalid: asInvalid != "",
+		Early: asInvalid == "", Closes: orClosed != ""}
+	kind := "a refusal of an invalid envelope"
+	if d.Early {
+		kind, d.Codes = "a refusal before the join", []string{vocab.SessionNotActive, vocab.InvalidMessage}
+	}
+	rec, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: q.mark, Kind: kind, Fence: s.fence(p),
 		Match: func(r *transcript.Record) bool { return closed(r) || answers(q.id)(r) || namesNobody(r) }})
-	d := model.Refusal{Request: s.recordOf(q), Codes: []string{vocab.InvalidMessage}, ID: q.id, Invalid: true,
-		Closes: orClosed != ""}
 	switch {
 	case miss != nil:
 	case closed(&rec):
 		p.conn, p.joined, p.study = nil, false, ""
-	case q.untyped: // the answer may but need not name the id
+	case q.untyped && d.Invalid: // the answer may but need not name the id
 		s.Observe("EA-068", fmt.Sprintf("the answer to an envelope without a type names its id: %v",
 			field(&rec, vocab.ReplyTo) == q.id))
 		d.ID = ""
-	case model.AnswerOf[q.kind] == "": // an unreadable message has no id to answer to
+	case d.Early || model.AnswerOf[q.kind] == "": // an unreadable message has no id to answer to
 		d.ID = ""
 	}
 	return s.refusal(d, rec, miss)
@@ -139,63 +144,140 @@ func (s *suite) callsAllRefused(ctx context.Context, p *party, code string) erro
 	return err
 }
 
-// isTurnedAway judges that a call or another request before the join is refused (EA-079b).
-func (s *suite) isTurnedAway(ctx context.Context, p *party) error {
-	q := p.last
-	if q == nil {
-		return steps.NotTestedf("agent %s has sent no request", p.name)
-	}
-	rec, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: q.mark, Kind: "a refusal before the join",
-		Match: func(r *transcript.Record) bool { return closed(r) || answers(q.id)(r) || namesNobody(r) }})
-	if miss == nil && closed(&rec) {
-		p.conn, p.joined = nil, false
-	}
-	return s.refusal(model.Refusal{Request: s.recordOf(q), Codes: []string{vocab.SessionNotActive, vocab.InvalidMessage},
-		Early: true, Closes: true}, rec, miss)
+// attempt is a call that must be refused.
+type attempt struct {
+	tool string
+	body object
 }
 
-// callsOtherStages calls, at every stage, the tools that only other stages announce (EA-080, EA-096).
-func (s *suite) callsOtherStages(ctx context.Context, p *party) error {
+// round is what is called at each stage of the booking, and must be refused with one of the codes.
+type round struct {
+	codes []string
+	calls func(now state, announced toolschema.Tools) []attempt
+	none  string // what it means that there is nothing to call
+}
+
+// What is called at every stage, by the words of features.
+const (
+	otherStages = "the tools of other stages at every stage of the booking"
+	shapeless   = "a tool with params that are missing, null, a list, a string and a number"
+	whileNull   = "a tool whenever no uiSpec is active during the booking"
+	withParam   = "every announced tool with a param "
+)
+
+// callsRefused makes calls at every stage, judges that each is refused, and that refused calls have no effect. The
+// booking calls in between are the twin.
+func (s *suite) callsRefused(ctx context.Context, p *party, what string) error {
+	if what == whileNull {
+		return s.callsAtNull(ctx, p)
+	}
+	r, err := s.roundOf(ctx, p, what)
+	if err != nil {
+		return err
+	}
+	tried, took, left := 0, 0, 0
+	made, ofOne, taken := map[string]bool{}, map[string]int{}, map[string]int{}
+	err = s.eachStage(ctx, p, func(_ int, now state, announced toolschema.Tools) (bool, error) {
+		before := len(p.asked)
+		for _, c := range r.calls(now, announced) {
+			key := wjson.Compact(c.body)
+			if tried >= manyCalls && (made[key] || ofOne[c.tool] >= manyOfOne) || taken[c.tool] >= manyTaken ||
+				took >= muchTaken && taken[c.tool] > 0 {
+				left++
+				continue
+			}
+			tried++
+			made[key] = true
+			ofOne[c.tool]++
+			q, err := s.callAs(ctx, p, c.tool, c.body)
+			if err != nil {
+				return false, err
+			}
+			if err := s.judgeRefusal(ctx, q, r.codes...); err != nil {
+				return false, err
+			}
+			if !s.wasRefused(q) {
+				taken[c.tool]++
+				took++
+			}
+		}
+		return s.unmoved(ctx, p, now, p.asked[before:])
+	})
+	if left > 0 {
+		s.Note("%d calls are left out: made at an earlier stage, or of a tool with enough wrong calls", left)
+	}
+	if err == nil && tried == 0 {
+		return &steps.NotApplicableError{Reason: r.none}
+	}
+	return err
+}
+
+// roundOf returns the round for the words of a step.
+func (s *suite) roundOf(ctx context.Context, p *party, what string) (round, error) {
+	how, wrong := strings.CutPrefix(what, withParam)
+	way, known := ways[how]
+	switch {
+	case wrong && known: // EA-081
+		others := map[string][]any{}
+		return round{[]string{vocab.InvalidParams}, func(now state, announced toolschema.Tools) (out []attempt) {
+			for i := range announced {
+				for _, w := range announced[i].Wrong(way, s.known(announced[i].Name, now.UI), others) {
+					out = append(out, attempt{w.Tool, callOf(w.Tool, w.Params)})
+				}
+			}
+			for i := range announced {
+				announced[i].Enums(others)
+			}
+			return out
+		}, "no announced schema is broken by a param " + how}, nil
+	case what == shapeless: // EA-081 or EA-078
+		return round{[]string{vocab.InvalidParams, vocab.InvalidMessage}, shapelessCalls,
+			"no announced tool requires a param"}, nil
+	case what == otherStages:
+		return s.otherStages(ctx, p)
+	}
+	return round{}, fmt.Errorf("no step calls %s", what)
+}
+
+// shapelessCalls returns calls of every tool that requires a param, with params that are not an object.
+func shapelessCalls(_ state, announced toolschema.Tools) (out []attempt) {
+	for i := range announced {
+		name := announced[i].Name
+		if announced[i].Accepts(object{}) == nil {
+			continue
+		}
+		without := callOf(name, nil)
+		delete(without, vocab.Params)
+		out = append(out, attempt{name, without})
+		for _, params := range []any{nil, []any{}, "{}", 1} {
+			out = append(out, attempt{name, callOf(name, params)})
+		}
+	}
+	return out
+}
+
+// otherStages returns the calls, at every stage, of the tools that only other stages announce (EA-080, EA-096), which a
+// first session finds out.
+func (s *suite) otherStages(ctx context.Context, p *party) (round, error) {
 	all := map[string]object{}
-	err := s.eachStage(ctx, p, func(_ int, now state, announced toolschema.Tools) (bool, error) {
+	if err := s.eachStage(ctx, p, func(_ int, now state, announced toolschema.Tools) (bool, error) {
 		for _, t := range announced {
 			if params, _ := t.Example(s.known(t.Name, now.UI)); params != nil && all[t.Name] == nil {
 				all[t.Name] = params
 			}
 		}
 		return false, nil
-	})
-	if err != nil {
-		return err
+	}); err != nil {
+		return round{}, err
 	}
-	if err := s.anew(ctx, p); err != nil {
-		return err
-	}
-	tried := 0
-	err = s.eachStage(ctx, p, func(_ int, now state, announced toolschema.Tools) (bool, error) {
-		if now.UI == nil {
-			return false, nil // no uiSpec is active: NO_ACTIVE_SPEC
-		}
-		before := len(p.asked)
+	return round{[]string{vocab.UnknownTool}, func(now state, announced toolschema.Tools) (out []attempt) {
 		for _, name := range slices.Sorted(maps.Keys(all)) {
-			if announced.Find(name) != nil {
-				continue
-			}
-			tried++
-			q, err := s.call(ctx, p, name, all[name])
-			if err != nil {
-				return false, err
-			}
-			if err := s.judgeRefusal(ctx, q, vocab.UnknownTool); err != nil {
-				return false, err
+			if announced.Find(name) == nil && now.UI != nil { // without a uiSpec: NO_ACTIVE_SPEC
+				out = append(out, attempt{name, callOf(name, all[name])})
 			}
 		}
-		return s.unmoved(ctx, p, now, p.asked[before:])
-	})
-	if err == nil && tried == 0 {
-		return &steps.NotApplicableError{Reason: "every stage of the booking announces the same tools"}
-	}
-	return err
+		return out
+	}, "every stage of the booking announces the same tools"}, s.anew(ctx, p)
 }
 
 // ways are the ways in which a param can be wrong, by the words of features.
@@ -217,108 +299,6 @@ const (
 	manyOfOne = 3
 	manyRight = 150
 )
-
-// callsWrongly calls, at every stage, each announced tool with params that break its schema in one way (EA-081), and
-// judges that the calls have no effect. The booking calls in between are the twin.
-func (s *suite) callsWrongly(ctx context.Context, p *party, how string) error {
-	way, ok := ways[how]
-	if !ok {
-		return fmt.Errorf("no step makes a param %q", how)
-	}
-	tried, others := 0, map[string][]any{}
-	made, ofOne, taken, took, left := map[string]bool{}, map[string]int{}, map[string]int{}, 0, 0
-	err := s.eachStage(ctx, p, func(_ int, now state, announced toolschema.Tools) (bool, error) {
-		before := len(p.asked)
-		for i := range announced {
-			for _, w := range announced[i].Wrong(way, s.known(announced[i].Name, now.UI), others) {
-				key := wjson.Compact([]any{w.Tool, w.Params})
-				if tried >= manyCalls && (made[key] || ofOne[w.Tool] >= manyOfOne) || taken[w.Tool] >= manyTaken ||
-					took >= muchTaken && taken[w.Tool] > 0 {
-					left++
-					continue
-				}
-				tried++
-				made[key] = true
-				ofOne[w.Tool]++
-				q, err := s.call(ctx, p, w.Tool, w.Params)
-				if err != nil {
-					return false, err
-				}
-				if err := s.judgeRefusal(ctx, q, vocab.InvalidParams); err != nil {
-					return false, err
-				}
-				if !s.wasRefused(q) {
-					taken[w.Tool]++
-					took++
-				}
-			}
-		}
-		for i := range announced {
-			announced[i].Enums(others)
-		}
-		return s.unmoved(ctx, p, now, p.asked[before:])
-	})
-	if left > 0 {
-		s.Note("%d calls are left out: made at an earlier stage, or of a tool with enough wrong calls", left)
-	}
-	if err == nil && tried == 0 {
-		return &steps.NotApplicableError{Reason: "no announced schema is broken by a param " + how}
-	}
-	return err
-}
-
-// callsShapeless calls every tool that requires a param with params that are not an object (EA-081 or EA-078).
-func (s *suite) callsShapeless(ctx context.Context, p *party) error {
-	tried, called, took, left := 0, map[string]bool{}, 0, 0
-	err := s.eachStage(ctx, p, func(_ int, _ state, announced toolschema.Tools) (moved bool, err error) {
-		for i := range announced {
-			t := &announced[i]
-			if t.Accepts(object{}) == nil {
-				continue
-			}
-			if tried >= manyCalls && called[t.Name] {
-				left++
-				continue
-			}
-			called[t.Name] = true
-			for i, params := range []any{missing{}, nil, []any{}, "{}", 1} {
-				if i > 0 && took >= muchTaken { // the host checks none of them, so one kind is enough for this tool
-					left++
-					break
-				}
-				tried++
-				body := callOf(t.Name, params)
-				if params == any(missing{}) {
-					delete(body, vocab.Params)
-				}
-				q, err := s.ask(ctx, p, vocab.ToolCall, body)
-				if err != nil {
-					return false, err
-				}
-				q.tool = t.Name
-				if err := s.judgeRefusal(ctx, q, vocab.InvalidParams, vocab.InvalidMessage); err != nil {
-					return false, err
-				}
-				if !s.wasRefused(q) {
-					took++
-					moved = true
-				}
-			}
-		}
-		return moved, nil
-	})
-	if left > 0 {
-		s.Note("%d calls are left out: made so at an earlier stage, or of a host that accepts whatever it "+
-			"is given", left)
-	}
-	if err == nil && tried == 0 {
-		return &steps.NotApplicableError{Reason: "no announced tool requires a param"}
-	}
-	return err
-}
-
-// missing stands for an omitted member.
-type missing struct{}
 
 // failing are calls that are announced and fail.
 const failing = "that make a tool fail at run time"

@@ -226,57 +226,6 @@ func (s *suite) hostSaysOddly(ctx context.Context, p *party) error {
 	})
 }
 
-// askAtOnce lets two agents send requests concurrently; each must get its answers on its own connection with its own
-// ids.
-func (s *suite) askAtOnce(ctx context.Context, a, b string, n int) error {
-	var asked []*request
-	for i := range n {
-		id := fmt.Sprintf("req-%03d", i+1) // two agents may use the same ids
-		for _, name := range []string{a, b} {
-			q := &request{of: s.party(name), id: id, kind: vocab.SnapshotGet, body: object{}}
-			m := driver.Message{Label: q.kind, Body: mustEncode(envelope(q.kind, id, "", q.body))}
-			if err := s.sendRaw(ctx, q.of, q, m); err != nil {
-				return err
-			}
-			asked = append(asked, q)
-		}
-	}
-	for _, q := range asked {
-		if _, err := s.needAnswer(ctx, q); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// pipelines sends requests without waiting: each must be answered with its id and a message of the right kind.
-func (s *suite) pipelines(ctx context.Context, name string, n int) error {
-	p := s.party(name)
-	var asked []*request
-	for i := range n {
-		ask := s.asksForSnapshot
-		if i%2 == 1 {
-			ask = s.callsUnknown
-		}
-		if err := ask(ctx, p); err != nil {
-			return err
-		}
-		asked = append(asked, p.last)
-	}
-	for _, q := range asked {
-		if q.kind == vocab.ToolCall {
-			if err := s.judgeRefusal(ctx, q, vocab.UnknownTool); err != nil {
-				return err
-			}
-			continue
-		}
-		if _, err := s.needAnswer(ctx, q); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // stopPlay stops the harness's play for the host of a relay session.
 func (s *suite) stopPlay(session string) {
 	if pl := s.plays[session]; pl != nil {

@@ -111,13 +111,13 @@ func (s *suite) callSteps() []step {
 		{`^agent (\w+) calls "(\w+)"$`, s.byWith(s.callsAnnounced)},
 		{`^agent (\w+) calls "(\w+)", choosing again if the host has forgotten the choices$`,
 			s.byWith(s.callsOrChooses)},
-		{`^agent (\w+) books a ticket from the first movie to the confirmation$`, s.byQuick(s.books)},
-		{`^agent (\w+) calls every announced tool at every stage of the booking$`, s.byQuick(s.callsEverything)},
-		{`^agent (\w+) calls the announced tools with other values at every stage of the booking$`,
-			s.byQuick(s.callsOtherwise)},
+		{`^agent (\w+) (books a ticket) from the first movie to the confirmation$`, s.goesThrough},
+		{`^agent (\w+) calls (every announced tool|the announced tools with other values) at every stage of the booking$`,
+			s.goesThrough},
 		{`^agent (\w+) sees the effect of the call in a later state$`, s.by(s.seesEffect)},
-		{`^agent (\w+) makes (\d+) calls of announced tools without waiting, and each is answered under its own id$`,
-			func(ctx context.Context, name string, n int) error { return s.callsAtOnce(ctx, s.party(name), n) }},
+		{`^agent (\w+)(?: and agent (\w+) each)? (?:sends|makes|ask for) (\d+) (` + differentKinds + `|` +
+			announcedCalls + `|snapshots) (?:without waiting|at once), and each (?:is answered|gets its own)` +
+			`(?: under its own id)?$`, s.pipelines},
 		{`^the announced tools change during the booking$`, s.toolsChanged},
 		{`^agent (\w+) makes two calls without waiting, and both have their effect$`, s.by(s.callsTogether)},
 	}
@@ -133,7 +133,8 @@ func (s *suite) refusalSteps() []step {
 		{`^agent (\w+) sends (malformed JSON|an empty text|a JSON (?:array|string|number|null)|two JSON values|` +
 			`half an envelope)$`,
 			s.byWith(s.sendsJunk)},
-		{`^agent (\w+)'s message is refused as invalid(, or its connection is closed)?$`, s.byWith(s.isInvalid)},
+		{`^agent (\w+)'s (?:message|call|request) is refused( as invalid)?(, or its connection is closed)?$`,
+			s.isTurnedAway},
 		{`^the answer to agent (\w+)'s message is recorded$`, s.by(s.answerNoted)},
 		{`^agent (\w+) is still served$`, s.by(s.goesOn)},
 		{`^agent (\w+) calls a tool that does not exist$`, s.by(s.callsUnknown)},
@@ -141,14 +142,8 @@ func (s *suite) refusalSteps() []step {
 		{`^agent (\w+) makes a call$`, s.by(s.callsAnyhow)},
 		{`^agent (\w+) is refused with "(.+)"$`, s.byWith(refused)},
 		{`^agent (\w+) makes every call of the booking, and each is refused with "(\w+)"$`, s.byWith(s.callsAllRefused)},
-		{`^agent (\w+)'s (?:call|request) is refused, or its connection is closed$`, s.by(s.isTurnedAway)},
-		{`^agent (\w+) calls the tools of other stages at every stage of the booking, and each call is refused$`,
-			s.by(s.callsOtherStages)},
-		{`^agent (\w+) calls every announced tool with a param (.+), and each call is refused$`, s.byWith(s.callsWrongly)},
-		{`^agent (\w+) calls a tool with params that are missing, null, a list, a string and a number, ` +
-			`and each call is refused$`, s.by(s.callsShapeless)},
-		{`^agent (\w+) calls a tool whenever no uiSpec is active during the booking, and each call is refused$`,
-			s.by(s.callsAtNull)},
+		{`^agent (\w+) calls (` + otherStages + `|` + shapeless + `|` + whileNull + `|` + withParam + `.+), and each call ` +
+			`is refused$`, s.byWith(s.callsRefused)},
 		{`^agent (\w+) makes the calls (that make a tool fail at run time|after which no uiSpec is active)$`,
 			s.byWith(s.provokes)},
 		{`^agent (\w+) makes (\d+) calls of the booking, and a call that fails at run time then is refused$`,
@@ -214,8 +209,6 @@ func (s *suite) relaySteps() []step {
 		{`^the host announces a (new|long) state$`, s.hostAnnounces},
 		{`^the host sends JSON that decoding and encoding would change$`, s.here(s.hostSaysOddly)},
 		{`^agent (\w+) receives nothing from agent (\w+)'s relay session$`, s.hearsNothingOf},
-		{`^agent (\w+) and agent (\w+) each ask for (\d+) snapshots at once, and each gets its own$`, s.askAtOnce},
-		{`^agent (\w+) sends (\d+) requests of different kinds without waiting, and each is answered$`, s.pipelines},
 		{`^the target lets several agents join a relay session$`, func() error { return s.declared(binding.TwoAgents) }},
 		{`^the target has a host in every relay session$`, s.hostEverywhere},
 	}

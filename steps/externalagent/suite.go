@@ -235,12 +235,8 @@ const hellos = `{"v":"` + vocab.Version + `","type":"` + vocab.RelayJoin +
 
 // UsualPlaces implements steps.Recognisable.
 func (Protocol) UsualPlaces() []steps.Place {
-	say := []string{hellos}
-	var out []steps.Place
-	for _, path := range []string{vocab.Path, "/ws", "/agent", "/api/agent/ws", "/relay"} {
-		out = append(out, steps.Place{Driver: target.WS, Path: path, Say: say})
-	}
-	return out
+	return steps.SocketPlaces([]string{hellos},
+		vocab.Path, "/ws", "/agent", "/api/agent/ws", "/relay")
 }
 
 // Probe implements steps.Prober. It sends a message of an unknown type, which is refused quickly, and a join to a

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/goccy/go-yaml"
 )
 
 // Chart describes a model for people: the life cycles that it follows, and what a party owes on which message.
@@ -13,6 +15,14 @@ type Chart struct {
 	Party    string    // who owes
 	Machines []Machine // life cycles
 	Duties   []Duty    // sorted by On, then by Owes
+}
+
+// With returns the chart with the duties in a file duties.yaml.
+func (c Chart) With(duties []byte) (Chart, error) {
+	if err := yaml.Unmarshal(duties, &c.Duties); err != nil {
+		return c, fmt.Errorf("duties.yaml: %w", err)
+	}
+	return c, nil
 }
 
 // Machine is a life cycle.

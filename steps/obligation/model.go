@@ -1,6 +1,8 @@
 package obligation
 
 import (
+	"slices"
+
 	"parley/features/verdict"
 	"parley/transport/transcript"
 )
@@ -27,4 +29,24 @@ type Model interface {
 	End()                        // no record will come
 	Findings() []verdict.Finding // so far, in the order of their records
 	Owing() []Entry              // what is owed now, oldest first; nothing after a deviation
+}
+
+// Judge returns what a model finds in a whole transcript, of which it has taken nothing yet.
+func Judge(m Model, t []transcript.Record) []verdict.Finding {
+	for _, r := range t {
+		m.Take(r)
+	}
+	m.End()
+	return m.Findings()
+}
+
+// About returns findings with only those of their clauses that are in a list, without those that have none.
+func About(clauses []string, found []verdict.Finding) (out []verdict.Finding) {
+	for _, f := range found {
+		f.Clauses = slices.DeleteFunc(slices.Clone(f.Clauses), func(id string) bool { return !slices.Contains(clauses, id) })
+		if len(f.Clauses) > 0 {
+			out = append(out, f)
+		}
+	}
+	return out
 }

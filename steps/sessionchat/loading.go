@@ -128,7 +128,7 @@ func (l *loaded) HandleRecord(r *transcript.Record) (out steps.LoadStep) {
 		return out
 	}
 	if alien := l.mark.Foreign(string(r.Bytes)); alien != "" {
-		l.finding(&out, r, false, "nothing of another session, as "+alien+" is", "SC-027", "SC-021")
+		out.Find(r, false, "nothing of another session, as "+alien+" is", "SC-027", "SC-021")
 		return out
 	}
 	switch {
@@ -148,11 +148,6 @@ func (l *loaded) HandleRecord(r *transcript.Record) (out steps.LoadStep) {
 }
 
 func (l *loaded) ends(out *steps.LoadStep) { l.act, out.Done = "", true }
-
-// finding adds a finding on a record.
-func (l *loaded) finding(out *steps.LoadStep, r *transcript.Record, ok bool, expected string, clauses ...string) {
-	out.Findings = append(out.Findings, steps.CheckOf(*r, ok, expected, clauses...))
-}
 
 // ofTurn judges a message of a turn.
 func (l *loaded) ofTurn(r *transcript.Record, out *steps.LoadStep) {
@@ -183,11 +178,11 @@ func (l *loaded) owns(r *transcript.Record, a *loadedAgent, out *steps.LoadStep)
 	switch {
 	case id == "":
 	case a.session == "":
-		l.finding(out, r, l.claims.ClaimID("session", id, l.mark.Session*len(l.agents)+l.now),
+		out.Find(r, l.claims.ClaimID("session", id, l.mark.Session*len(l.agents)+l.now),
 			"a session_id that no other session has", "SC-042", "SC-009")
 		a.session = id
 	case l.env.Profile.Bundled: // others may give a resumed session a new id (SC-016a)
-		l.finding(out, r, id == a.session, "session_id "+a.session+", as before", "SC-042", "SC-006")
+		out.Find(r, id == a.session, "session_id "+a.session+", as before", "SC-042", "SC-006")
 	}
 }
 
@@ -214,7 +209,7 @@ func (l *loaded) results(r *transcript.Record, a *loadedAgent, out *steps.LoadSt
 			out.Findings = append(out.Findings, c.Found(model.InOrder))
 		}
 	}
-	l.finding(out, r, true, "", "SC-027")
+	out.Find(r, true, "", "SC-027")
 	if a.turns = append(a.turns, l.nonce); len(a.turns) > loadKnown {
 		a.turns = a.turns[1:]
 	}
@@ -231,7 +226,7 @@ func (l *loaded) recalls(r *transcript.Record, a *loadedAgent, out *steps.LoadSt
 	if want != "" {
 		clause = append(clause, "SC-016")
 	}
-	l.finding(out, r, strings.Contains(l.text, want+" (") || want == "" && strings.Contains(l.text, "(0)"),
+	out.Find(r, strings.Contains(l.text, want+" (") || want == "" && strings.Contains(l.text, "(0)"),
 		"an answer from the history of the session, which ends with "+want+": the answer was "+l.text, clause...)
 }
 

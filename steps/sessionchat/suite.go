@@ -235,12 +235,8 @@ var known = map[string]bool{vocab.SystemMessage: true, vocab.StreamMessage: true
 
 // UsualPlaces implements steps.Recognisable. A ping has no effect, and an unknown type is refused.
 func (Protocol) UsualPlaces() []steps.Place {
-	say := []string{`{"type":"` + vocab.PingType + `"}`, `{"type":"parley-hello"}`}
-	var out []steps.Place
-	for _, path := range []string{vocab.Path, "/ws", "/api/chat/ws", "/ws/chat", "/chat"} {
-		out = append(out, steps.Place{Driver: target.WS, Path: path, Say: say})
-	}
-	return out
+	return steps.SocketPlaces([]string{`{"type":"` + vocab.PingType + `"}`, `{"type":"parley-hello"}`},
+		vocab.Path, "/ws", "/api/chat/ws", "/ws/chat", "/chat")
 }
 
 // Probe implements steps.Prober: a ping, and a chat without agent_id, which is refused (SC-030).

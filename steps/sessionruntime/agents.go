@@ -1,6 +1,7 @@
 package sessionruntime
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -15,22 +16,17 @@ func (s *suite) registerAgents(sc *godog.ScenarioContext) {
 	steps.Step(sc,
 		`^agents? "(\w)"(?: and "(\w)")? whose ids? (differ only behind a dot|differ only behind their 50th character|`+
 			`has upper-case and decomposed letters)$`, s.called)
-	steps.Step(sc, `^the user removes agent "(\w)"( on BROADCAST)?$`, s.removes)
-	steps.Step(sc, `^the user invites agent "(\w)"( on BROADCAST)?$`, s.invites)
-	steps.Step(sc, `^the user switches to agent "(\w)"( on BROADCAST)?$`, s.switches)
-	steps.Step(sc, `^SessionManager is asked to remove agent "(\w)"$`, s.askedToRemove)
-	steps.Step(sc, `^SessionManager is asked to add agent "(\w)"$`, s.askedToAdd)
-	steps.Step(sc,
-		`^SessionManager says that agent "(\w)" (is removed|could not be removed|is added|`+
-			`could not be added)( on BROADCAST)?$`, s.moveReceipt)
-	steps.Step(sc,
-		`^the frontend is told that agent "(\w)" (is removed|could not be removed|is added|could not be added)$`,
-		s.moveTold)
-	steps.Step(sc, `^a switch from (nobody|agent "\w") to agent "(\w)" is announced$`, s.switchAnnounced)
-	steps.Step(sc, `^a switch from agent "(\w)" to one of the others is announced$`,
-		func(ctx context.Context, _ string) error { return s.fallbackAnnounced(ctx) })
-	steps.Step(sc, `^the next input reaches agent "(\w)"$`, s.nextReaches)
-	steps.Step(sc, `^the next input reaches the fallback$`, s.nextReachesFallback)
+	steps.Step(sc, `^the user (removes|invites|switches to) agent "(\w)"( on BROADCAST)?$`, s.userAsks)
+	steps.Step(sc, `^the user (opens|closes) the session( on BROADCAST)?$`,
+		func(ctx context.Context, what, where string) error { return s.userAsks(ctx, what, "", where) })
+	steps.Step(sc, `^SessionManager is asked to (remove|add|open|close) (?:agent "(\w)"|the session)$`, s.managerIsAsked)
+	const how = `is removed|could not be removed|is added|could not be added|is opened|is closed|could not be opened|` +
+		`could not be closed`
+	steps.Step(sc, `^SessionManager says that (?:agent "(\w)"|the session) (`+how+`)( on BROADCAST)?$`, s.managerSays)
+	steps.Step(sc, `^the frontend is told that (?:agent "(\w)"|the session) (`+how+`)$`, s.frontendIsTold)
+	steps.Step(sc, `^a switch from (?:nobody|agent "\w") to (?:agent "(\w)"|one of the others) is announced$`,
+		s.switchAnnounced)
+	steps.Step(sc, `^the next input reaches (?:agent "(\w)"|the fallback)$`, s.nextReaches)
 	steps.Step(sc, `^the logger repeats a switch to agent "(\w)" on BROADCAST$`, s.foreignSwitch)
 }
 
@@ -52,15 +48,6 @@ func (s *suite) called(one, other, how string) {
 	}
 }
 
-// removes sends REMOVE_AGENT (4D).
-func (s *suite) removes(ctx context.Context, letter, where string) (err error) {
-	f := frame{event: vocab.Control, subtype: vocab.RemoveAgent, from: judge.Frontend, payload: map[string]any{},
-		fields: []field{s.agentID(letter)}}
-	f.target = onBroadcast(where)
-	s.now.asked, err = s.deliver(ctx, f)
-	return err
-}
-
 // onBroadcast returns the target of a step: BROADCAST if the step says so, otherwise SYSTEM.
 func onBroadcast(where string) string {
 	if where != "" {
@@ -73,115 +60,124 @@ func (s *suite) agentID(letter string) field {
 	return field{places: s.bind.wire.Fields.AgentID, value: s.agent(letter)}
 }
 
-// invites sends INVITE_AGENT (4E).
-func (s *suite) invites(ctx context.Context, letter, where string) (err error) {
-	id := s.agent(letter)
-	s.now.asked, err = s.deliver(ctx,
-		frame{event: vocab.Control, subtype: vocab.InviteAgent, from: judge.Frontend, target: onBroadcast(where),
-			payload: map[string]any{"agent_spec": map[string]any{"agent_id": id, "id": id, "name": "Agent " + letter,
-				"role": "an expert"}}})
-	return err
+// agentIn returns the id of an agent, "" without a letter.
+func (s *suite) agentIn(letter string) string {
+	if letter == "" {
+		return ""
+	}
+	return s.agent(letter)
 }
 
-// switches sends the frontend's SWITCH_AGENT (1.1).
-func (s *suite) switches(ctx context.Context, letter, where string) (err error) {
-	at := s.bind.wire.Fields
-	f := frame{event: vocab.Control, subtype: vocab.SwitchAgent, from: judge.Frontend, payload: map[string]any{},
-		fields: []field{s.agentID(letter), {places: at.To, value: s.agent(letter)}, {places: at.From, value: nil},
-			{places: at.Reason, value: "the user chose it"}, {places: at.Trigger, value: "user"}}}
-	if s.now.active != "" {
-		f.fields[2].value = s.agent(s.now.active)
-	}
-	if where != "" {
-		f.target = vocab.ToBroadcast
+// userAsks sends what the user asks for of an agent, or of the session (1.1, 4D, 4E, 4H).
+func (s *suite) userAsks(ctx context.Context, what, letter, where string) (err error) {
+	f := frame{event: vocab.Control, from: judge.Frontend, target: onBroadcast(where), payload: map[string]any{},
+		subtype: map[string]string{"removes": vocab.RemoveAgent, "invites": vocab.InviteAgent,
+			"switches to": vocab.SwitchAgent, "opens": vocab.SessionOpen, "closes": vocab.SessionClose}[what]}
+	switch id := s.agentIn(letter); what {
+	case "removes":
+		f.fields = []field{s.agentID(letter)}
+	case "invites":
+		f.payload = map[string]any{"agent_spec": map[string]any{"agent_id": id, "id": id, "name": "Agent " + letter,
+			"role": "an expert"}}
+	case "switches to":
+		f.fields = append(s.switchTo(letter, "the user chose it", "user"), s.agentID(letter))
+	default:
+		f.payload = map[string]any{"session_id": s.now.id}
 	}
 	s.now.asked, err = s.deliver(ctx, f)
 	return err
 }
 
+// switchTo returns the fields of a SWITCH_AGENT.
+func (s *suite) switchTo(letter, reason, trigger string) []field {
+	at, from := s.bind.wire.Fields, any(nil)
+	if s.now.active != "" && trigger == "user" {
+		from = s.agent(s.now.active)
+	}
+	return []field{{places: at.To, value: s.agent(letter)}, {places: at.From, value: from},
+		{places: at.Reason, value: reason}, {places: at.Trigger, value: trigger}}
+}
+
 // foreignSwitch sends a SWITCH_AGENT on BROADCAST that the orchestrator may only observe (RT-028).
 func (s *suite) foreignSwitch(ctx context.Context, letter string) error {
-	at := s.bind.wire.Fields
-	_, err := s.deliver(ctx,
-		frame{event: vocab.Control, subtype: vocab.SwitchAgent, from: judge.Logger, target: vocab.ToBroadcast,
-			payload: map[string]any{},
-			fields: []field{{places: at.To, value: s.agent(letter)}, {places: at.From, value: nil},
-				{places: at.Reason, value: "replayed"}, {places: at.Trigger, value: "replay"}}})
+	_, err := s.deliver(ctx, frame{event: vocab.Control, subtype: vocab.SwitchAgent, from: judge.Logger,
+		target: vocab.ToBroadcast, payload: map[string]any{}, fields: s.switchTo(letter, "replayed", "replay")})
 	return err
 }
 
-func (s *suite) askedToRemove(ctx context.Context, letter string) error {
-	_, err := s.settled(ctx,
-		judge.Duty{Kinds: []judge.Kind{judge.RequestRemove}, Since: s.now.asked, Agent: s.agent(letter)})
+// managerIsAsked waits until the orchestrator passes a request on to SessionManager.
+func (s *suite) managerIsAsked(ctx context.Context, what, letter string) error {
+	k := map[string]judge.Kind{"remove": judge.RequestRemove, "add": judge.RequestAdd, "open": judge.RequestOpen,
+		"close": judge.RequestClose}[what]
+	_, err := s.settled(ctx, judge.Duty{Kinds: []judge.Kind{k}, Since: s.now.asked, Agent: s.agentIn(letter)})
 	return err
 }
 
-func (s *suite) askedToAdd(ctx context.Context, letter string) error {
-	_, err := s.settled(ctx,
-		judge.Duty{Kinds: []judge.Kind{judge.RequestAdd}, Since: s.now.asked, Agent: s.agent(letter)})
-	return err
+// result is an answer of SessionManager: to which request, and as what it is forwarded to the frontend.
+type result struct {
+	subtype    string
+	to, passed judge.Kind
 }
 
-var moveReceipts = map[string]string{"is removed": vocab.RemoveAgentDone,
-	"could not be removed": vocab.RemoveAgentFailed,
-	"is added":             vocab.AddAgentDone, "could not be added": vocab.AddAgentFailed}
+var results = map[string]result{
+	"is removed":           {vocab.RemoveAgentDone, judge.RequestRemove, judge.Removed},
+	"could not be removed": {vocab.RemoveAgentFailed, judge.RequestRemove, judge.RemoveFailed},
+	"is added":             {vocab.AddAgentDone, judge.RequestAdd, judge.Added},
+	"could not be added":   {vocab.AddAgentFailed, judge.RequestAdd, judge.Failure},
+	"is opened":            {vocab.SessionOpened, judge.RequestOpen, judge.Notice},
+	"could not be opened":  {vocab.SessionFailed, judge.RequestOpen, judge.Notice},
+	"is closed":            {vocab.SessionClosed, judge.RequestClose, judge.Notice},
+	"could not be closed":  {vocab.SessionFailed, judge.RequestClose, judge.Notice},
+}
 
-// moveReceipt sends SessionManager's ADD_AGENT_DONE or REMOVE_AGENT_DONE, or the failure instead.
-func (s *suite) moveReceipt(ctx context.Context, letter, what, where string) (err error) {
-	payload := map[string]any{"session_id": s.now.id}
-	if what == "could not be removed" || what == "could not be added" {
+// managerSays sends a receipt of SessionManager. It has the ids of a request of its own kind, or none.
+func (s *suite) managerSays(ctx context.Context, letter, what, where string) (err error) {
+	f := frame{event: vocab.Control, subtype: results[what].subtype, from: judge.Manager, target: onBroadcast(where)}
+	payload, since := map[string]any{"session_id": s.now.id}, s.now.asked
+	if strings.HasPrefix(what, "could not") {
 		payload["reason"], payload["error"] = "the store cannot be reached", "the store cannot be reached"
 	}
-	k := map[bool]judge.Kind{true: judge.RequestAdd, false: judge.RequestRemove}[strings.HasSuffix(what, "added")]
-	to, _ := s.came(judge.Duty{Kinds: []judge.Kind{k}, Since: 1, Agent: s.agent(letter)})
-	f := s.receipt(moveReceipts[what], to, payload)
-	f.target = onBroadcast(where)
-	f.fields = []field{s.agentID(letter)}
+	if letter != "" {
+		since, f.fields = 1, []field{s.agentID(letter)}
+	}
+	to, _ := s.came(judge.Duty{Kinds: []judge.Kind{results[what].to}, Since: since, Agent: s.agentIn(letter)})
+	f.trace, f.turn, f.tx, f.payload = to.Trace, to.Turn, to.Tx, payload
 	s.now.receipt, err = s.deliver(ctx, f)
 	return err
 }
 
-// moveTold waits until the receipt is forwarded to the frontend (RT-046).
-func (s *suite) moveTold(ctx context.Context, letter, what string) error {
-	k := map[string]judge.Kind{"is removed": judge.Removed, "could not be removed": judge.RemoveFailed,
-		"is added": judge.Added, "could not be added": judge.Failure}[what]
-	_, err := s.settled(ctx, judge.Duty{Kinds: []judge.Kind{k}, Of: s.now.receipt, Agent: s.agent(letter)})
+// frontendIsTold waits until the receipt is forwarded to the frontend (RT-046, RT-155).
+func (s *suite) frontendIsTold(ctx context.Context, letter, what string) error {
+	_, err := s.settled(ctx, judge.Duty{Kinds: []judge.Kind{results[what].passed}, Of: s.now.receipt,
+		Agent: s.agentIn(letter)})
 	return err
 }
 
-// switchAnnounced waits until a change of the active agent is published (section 3).
-func (s *suite) switchAnnounced(ctx context.Context, _, letter string) error {
-	m, err := s.settled(ctx, judge.Duty{Kinds: []judge.Kind{judge.Switch}, Since: s.mark})
+// switchAnnounced waits until a change of the active agent is published (section 3): to an agent, or, for "", to any of
+// those that remain (RT-G08).
+func (s *suite) switchAnnounced(ctx context.Context, letter string) error {
+	since := s.mark
+	if letter == "" {
+		since = s.now.asked
+	}
+	m, err := s.settled(ctx, judge.Duty{Kinds: []judge.Kind{judge.Switch}, Since: since})
 	if err != nil {
 		return err
 	}
-	if to := text(m.Data[judge.SwitchTo]); to != s.agent(letter) {
+	to := text(m.Data[judge.SwitchTo])
+	if letter != "" && to != s.agent(letter) {
 		return steps.NotTestedf("the switch is to agent %q, which the source permits here", to)
 	}
-	s.now.active = letter
-	return nil
-}
-
-// fallbackAnnounced accepts a switch to any of the remaining agents (RT-G08).
-func (s *suite) fallbackAnnounced(ctx context.Context) error {
-	m, err := s.settled(ctx, judge.Duty{Kinds: []judge.Kind{judge.Switch}, Since: s.now.asked})
-	if err != nil {
-		return err
-	}
-	s.now.active = s.letter(text(m.Data[judge.SwitchTo]))
+	s.now.active = cmp.Or(letter, s.letter(to))
 	return nil
 }
 
 // nextReaches waits until a plain input goes to the active agent (RT-064).
 func (s *suite) nextReaches(ctx context.Context, letter string) error {
 	return inOrder(
-		func() error { return s.says(ctx, "next", "") },
-		func() error { return s.reaches(ctx, "next", letter) },
+		func() error { return s.says(ctx, "next", "", "") },
+		func() error { return s.reaches(ctx, "next", cmp.Or(letter, s.now.active)) },
 	)
-}
-
-func (s *suite) nextReachesFallback(ctx context.Context) error {
-	return s.nextReaches(ctx, s.now.active)
 }
 
 // mentions sends an input that mentions an agent (4B).

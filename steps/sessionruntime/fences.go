@@ -141,7 +141,7 @@ func (s *suite) quiet(ctx context.Context) error {
 // at once.
 func (s *suite) fenceIsLate(ctx context.Context, inputs int) error {
 	for i := range inputs {
-		if err := s.says(ctx, fmt.Sprintf("t%d", i+1), ""); err != nil {
+		if err := s.says(ctx, fmt.Sprintf("t%d", i+1), "", ""); err != nil {
 			return err
 		}
 	}
@@ -306,12 +306,8 @@ func (p Protocol) IsServerEvent(ev *transcript.Event) bool {
 
 // UsualPlaces implements steps.Recognisable. A fence is answered even without a session.
 func (Protocol) UsualPlaces() []steps.Place {
-	say := []string{`{"parley":"` + vocab.Fence + `","id":"parley-hello"}`}
-	var out []steps.Place
-	for _, path := range []string{vocab.Path, "/bus", "/ws", "/v1/bus"} {
-		out = append(out, steps.Place{Driver: target.WS, Path: path, Say: say})
-	}
-	return out
+	return steps.SocketPlaces([]string{`{"parley":"` + vocab.Fence + `","id":"parley-hello"}`},
+		vocab.Path, "/bus", "/ws", "/v1/bus")
 }
 
 // Probe implements steps.Prober: a fence, which is answered even without a session; nothing if the target does not

@@ -17,7 +17,8 @@ func (s *suite) registerOutputs(sc *godog.ScenarioContext) {
 		`^agent "(\w)" sends (a chunk|the final|an empty final|a final without chunks|a chunk with odd values|`+
 			`the final with odd values|long text|text that looks like JSON|text of odd characters|blanks) `+
 			`of "(\w+)"( on BROADCAST)?$`, s.sends)
-	steps.Step(sc, `^agent "(\w)" repeats its text in another chunk of "(\w+)"$`, s.repeats)
+	steps.Step(sc, `^agent "(\w)" repeats its text in another chunk of "(\w+)"$`,
+		func(ctx context.Context, letter, name string) error { return s.sends(ctx, letter, sameText, name, "") })
 	steps.Step(sc, `^the frontend receives the output of "(\w+)"$`, s.forwarded)
 	steps.Step(sc, `^the frontend does not receive the output of "(\w+)"$`, s.notForwarded)
 	steps.Step(sc, `^agent "(\w)" ends "(\w+)"$`, s.ends)
@@ -53,6 +54,9 @@ func (s *suite) registerTiming(sc *godog.ScenarioContext) {
 		s.cancelledInTime)
 }
 
+// sameText is a chunk with the payload of the one before: only its id and its place in the stream differ.
+const sameText = "the same text"
+
 // sends sends AGENT_OUTPUT (4G).
 func (s *suite) sends(ctx context.Context, letter, what, name, where string) error {
 	in, err := s.input(name)
@@ -60,6 +64,12 @@ func (s *suite) sends(ctx context.Context, letter, what, name, where string) err
 		return err
 	}
 	p := &piece{token: s.token()}
+	if what == sameText {
+		if in.last == nil {
+			return steps.NotTestedf("%q has no output that could be repeated", name)
+		}
+		p.token = in.last.token
+	}
 	f := s.fromAgent(letter, in, vocab.AgentOutput, "", s.bind.output(pieceOf(what, p.token)), where)
 	f.stream = &stream{chunk: true, seq: in.pieces}
 	switch what {
@@ -77,17 +87,10 @@ func (s *suite) sends(ctx context.Context, letter, what, name, where string) err
 	}
 	in.pieces++
 	in.last = p
-	return s.speak(ctx, in, f)
-}
-
-// speak delivers output of a turn as its agent's last output.
-func (s *suite) speak(ctx context.Context, in *input, f frame) (err error) {
-	p := in.last
-	if p.at, err = s.deliver(ctx, f); err != nil {
-		return err
+	if p.at, err = s.deliver(ctx, f); err == nil {
+		p.final = f.stream.final
 	}
-	p.final = f.stream.final
-	return nil
+	return err
 }
 
 // pieceOf returns an agent's output as text: the way models produce it, with a leading blank and a trailing newline,
@@ -107,23 +110,6 @@ func pieceOf(what, token string) string {
 		return "  \n" + token + "\n\n  "
 	}
 	return " piece " + token + ": “好”\n"
-}
-
-// repeats sends another chunk with the payload of the previous one: only its id and its place in the stream differ.
-func (s *suite) repeats(ctx context.Context, letter, name string) error {
-	in, err := s.input(name)
-	if err != nil {
-		return err
-	}
-	if in.last == nil {
-		return steps.NotTestedf("%q has no output that could be repeated", name)
-	}
-	p := &piece{token: in.last.token}
-	f := s.fromAgent(letter, in, vocab.AgentOutput, "", s.bind.output(pieceOf("", p.token)), "")
-	f.stream = &stream{chunk: true, seq: in.pieces}
-	in.pieces++
-	in.last = p
-	return s.speak(ctx, in, f)
 }
 
 // sendsOfAnother sends output in the current session for a turn of another session.

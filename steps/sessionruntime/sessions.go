@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"regexp"
-	"strings"
 	"time"
 
 	"github.com/cucumber/godog"
@@ -39,13 +38,6 @@ func (s *suite) registerInSession(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^the session is set up anew$`, s.setUpAnew)
 	steps.Step(sc, `^everything is handled$`, s.handled)
 	steps.Step(sc, `^the answer to a fence follows everything that the (\d+) inputs before it cause$`, s.fenceIsLate)
-
-	steps.Step(sc, `^the user (opens|closes) the session( on BROADCAST)?$`, s.asksForSession)
-	steps.Step(sc, `^SessionManager is asked to (open|close) the session$`, s.managerAskedForSession)
-	steps.Step(sc, `^SessionManager says that the session (is opened|is closed|could not be opened|could not be closed)$`,
-		s.sessionReceipt)
-	steps.Step(sc, `^the frontend is told that the session (is opened|is closed|could not be opened|could not be closed)$`,
-		s.sessionTold)
 }
 
 // noSession returns why a step about a session cannot be carried out; nil if it can.
@@ -136,54 +128,6 @@ func (s *suite) hurried() error {
 func (s *suite) handsBack() error {
 	s.echo, s.echoed = true, s.T.Len()
 	return nil
-}
-
-// asksForSession sends SESSION_OPEN or SESSION_CLOSE (4H).
-func (s *suite) asksForSession(ctx context.Context, what, where string) error {
-	subtype := map[string]string{"opens": vocab.SessionOpen, "closes": vocab.SessionClose}[what]
-	at, err := s.deliver(ctx,
-		frame{event: vocab.Control, subtype: subtype, from: judge.Frontend, target: onBroadcast(where),
-			payload: map[string]any{"session_id": s.now.id}})
-	s.now.asked = at
-	return err
-}
-
-func (s *suite) managerAskedForSession(ctx context.Context, what string) error {
-	_, err := s.settled(ctx, s.requestFor(what))
-	return err
-}
-
-// requestFor returns the duty of asking SessionManager to open or close the session.
-func (s *suite) requestFor(what string) judge.Duty {
-	k := map[bool]judge.Kind{true: judge.RequestClose, false: judge.RequestOpen}[strings.Contains(what, "close")]
-	return judge.Duty{Kinds: []judge.Kind{k}, Since: s.now.asked}
-}
-
-var sessionReceipts = map[string]string{"is opened": vocab.SessionOpened, "is closed": vocab.SessionClosed,
-	"could not be opened": vocab.SessionFailed, "could not be closed": vocab.SessionFailed}
-
-// sessionReceipt sends SESSION_OPENED, SESSION_CLOSED or SESSION_FAILED for the request made.
-func (s *suite) sessionReceipt(ctx context.Context, what string) error {
-	payload := map[string]any{"session_id": s.now.id}
-	if sessionReceipts[what] == vocab.SessionFailed {
-		payload["reason"], payload["error"] = "the store cannot be reached", "the store cannot be reached"
-	}
-	to, _ := s.came(s.requestFor(what)) // a receipt has the ids of a request of its own kind, or none
-	at, err := s.deliver(ctx, s.receipt(sessionReceipts[what], to, payload))
-	s.now.receipt = at
-	return err
-}
-
-// receipt returns the answer to a request of the orchestrator, with its ids.
-func (s *suite) receipt(subtype string, to judge.Message, payload map[string]any) frame {
-	return frame{event: vocab.Control, subtype: subtype, from: judge.Manager, trace: to.Trace, turn: to.Turn, tx: to.Tx,
-		payload: payload}
-}
-
-// sessionTold waits until the frontend gets the result, as EVENT or ERROR (RT-155).
-func (s *suite) sessionTold(ctx context.Context, _ string) error {
-	_, err := s.settled(ctx, judge.Duty{Kinds: []judge.Kind{judge.Notice}, Of: s.now.receipt})
-	return err
 }
 
 // punctual is the longest delay accepted for a message triggered by a limit. A target that uses its own limit, likely

@@ -183,27 +183,26 @@ func (t *tale) fromManager(ss *toldSession, m judge.Message, where string) ([]st
 	if m.Event == vocab.Error {
 		return []string{"SessionManager reports an error", handled}, where == ""
 	}
-	for what, subtype := range moveReceipts {
-		if m.Subtype == subtype {
-			if agent == "" {
-				return nil, false
-			}
-			if where == "" {
-				ss.agents = slices.DeleteFunc(ss.agents, func(l string) bool { return l == agent })
-				if ss.active == agent || what != "is removed" {
-					ss.loose = true
-				}
-			}
-			return []string{fmt.Sprintf("SessionManager says that agent %q %s%s", agent, what, where), handled}, true
+	said := ""
+	for what, r := range results {
+		if m.Subtype == r.subtype && what != "could not be closed" { // a SESSION_FAILED does not say what has failed
+			said = what
 		}
 	}
-	what := map[string]string{vocab.SessionOpened: "is opened", vocab.SessionClosed: "is closed",
-		vocab.SessionFailed: "could not be opened"}[m.Subtype]
-	if what == "" || where != "" {
+	of := results[said].passed == judge.Notice // of a session
+	switch {
+	case said == "" || of && where != "" || !of && agent == "":
 		return nil, false
+	case of:
+		ss.loose = true
+		return []string{"SessionManager says that the session " + said, handled}, true
+	case where == "":
+		ss.agents = slices.DeleteFunc(ss.agents, func(l string) bool { return l == agent })
+		if ss.active == agent || said != "is removed" {
+			ss.loose = true
+		}
 	}
-	ss.loose = true
-	return []string{"SessionManager says that the session " + what, handled}, true
+	return []string{fmt.Sprintf("SessionManager says that agent %q %s%s", agent, said, where), handled}, true
 }
 
 // fromAgent returns the steps of an agent.

@@ -1,6 +1,7 @@
 package sessionruntime
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -44,7 +45,7 @@ func (s *suite) timeIsOver(ctx context.Context, what string) error {
 // isLeftAlone sends an input that is not acknowledged, and expects its time-out.
 func (s *suite) isLeftAlone(ctx context.Context, name, letter string) error {
 	return inOrder(
-		func() error { return s.says(ctx, name, "") },
+		func() error { return s.says(ctx, name, "", "") },
 		func() error { return s.reaches(ctx, name, letter) },
 		func() error { return s.timesOut(ctx, name) },
 	)
@@ -113,14 +114,11 @@ func (s *suite) took(since int) time.Duration {
 func (s *suite) cancelledInTime(ctx context.Context, letter, name string) error {
 	s.limits.CancelAck = binding.Of(s.Env.Profile).Limits.CancelAck.Duration
 	return s.unlessTooSlow(&s.limits.CancelAck, 4, "hurried", func(session string) (string, error) {
-		if err := s.setUpFor(ctx, session, letter); err != nil {
-			return "", err
-		}
-		if err := s.isSpeaking(ctx, letter, name); err != nil {
-			return "", err
-		}
-		asked := s.T.Len() + 1
+		asked := 0
 		if err := inOrder(
+			func() error { return s.setUpFor(ctx, session, letter) },
+			func() error { return s.isSpeaking(ctx, letter, name) },
+			func() error { asked = s.T.Len() + 1; return nil },
 			func() error { return s.cancels(ctx, "cancels", "") },
 			func() error { return s.askedToStop(ctx, letter, name) },
 			func() error { return s.cancels(ctx, "interrupts", "") },
@@ -139,14 +137,14 @@ func (s *suite) cancelledInTime(ctx context.Context, letter, name string) error 
 // acknowledgedInTime sends an input in a session with the shortest limit for acknowledgements, and acknowledges it
 // well within that.
 func (s *suite) acknowledgedInTime(ctx context.Context, name, letter, where, other string) error {
-	return s.inTime(ctx, name, letter, "the acknowledgement", func() error {
+	return s.inTime(ctx, timely{name: name, letter: letter, what: "the acknowledgement", act: func() error {
 		if other != "" {
-			if err := s.switches(ctx, other, ""); err != nil {
+			if err := s.userAsks(ctx, "switches to", other, ""); err != nil {
 				return err
 			}
 		}
 		return s.acknowledges(ctx, letter, name, where)
-	}, func() bool { return false })
+	}})
 }
 
 // answeredInTime sends an input that its agent does not acknowledge, though another message comes well within the
@@ -157,71 +155,71 @@ func (s *suite) answeredInTime(ctx context.Context, sender, what, name, letter s
 	if what == "sends a chunk" {
 		answer = func() error { return s.sends(ctx, sender, "a chunk", name, "") }
 	}
-	const unanswered = "t0"
-	return s.inTime(ctx, name, letter, "a message other than an acknowledgement", answer, func() bool { return false },
-		func() error { return s.says(ctx, unanswered, "") },
-		func() error { return s.reaches(ctx, unanswered, letter) },
-		func() error { return s.timesOut(ctx, unanswered) },
-	)
+	return s.inTime(ctx, timely{name: name, letter: letter, what: "a message other than an acknowledgement", act: answer,
+		first: func() error { return s.isLeftAlone(ctx, "t0", letter) }})
 }
 
 // beganInTime sends such an input, whose agent sends only a chunk well within the limit. A forwarded chunk without an
 // earlier time-out also shows that it was in time.
 func (s *suite) beganInTime(ctx context.Context, letter, name string) error {
-	return s.inTime(ctx, name, letter, "the first chunk", func() error {
-		return s.sends(ctx, letter, "a chunk", name, "")
-	}, func() bool {
-		in := s.now.inputs[name]
-		forwarded, there := s.came(in.last.output())
-		late, timedOut := s.came(in.timeOut())
-		return there && (!timedOut || forwarded.N < late.N)
-	})
+	return s.inTime(ctx, timely{name: name, letter: letter, what: "the first chunk",
+		act: func() error { return s.sends(ctx, letter, "a chunk", name, "") },
+		shown: func() bool {
+			in := s.now.inputs[name]
+			forwarded, there := s.came(in.last.output())
+			late, timedOut := s.came(in.timeOut())
+			return there && (!timedOut || forwarded.N < late.N)
+		}})
 }
 
 // acknowledgedByAnother sends an input, or mentions an agent in it, and makes another agent acknowledge it well within
 // the limit. Without that, a time-out could have come before the acknowledgement, and would prove nothing.
 func (s *suite) acknowledgedByAnother(ctx context.Context, sender, form, name, letter string) error {
-	say, active := func() error { return s.says(ctx, name, "") }, letter
+	p := timely{name: name, letter: letter, what: "the acknowledgement",
+		act: func() error { return s.acknowledges(ctx, sender, name, "") }}
 	if form == "mention" {
-		say, active = func() error { return s.mentions(ctx, letter, name, "its payload") }, sender
+		p.active, p.say = sender, func() error { return s.mentions(ctx, letter, name, "its payload") }
 	}
-	return s.saidInTime(ctx, say, active, name, letter, "the acknowledgement", func() error {
-		return s.acknowledges(ctx, sender, name, "")
-	}, func() bool { return false })
+	return s.inTime(ctx, p)
 }
 
-// inTime says an input in a session with the shortest limit for acknowledgements, and makes sure that act is done well
-// within that. If the harness is too slow, longer limits are tried; shown may prove from the orchestrator's behaviour
-// that it was not too slow. The steps in first come earlier in the same session.
-func (s *suite) inTime(ctx context.Context, name, letter, what string, act func() error, shown func() bool,
-	first ...func() error) error {
-	say := func() error { return s.says(ctx, name, "") }
-	return s.saidInTime(ctx, say, letter, name, letter, what, act, shown, first...)
+// timely is an act about an input that must be done within the limit for acknowledgements.
+type timely struct {
+	name, letter string       // the input, and the agent that it reaches
+	what         string       // the act
+	act          func() error // once the input has reached its agent
+	active       string       // the agent that is active; "": the same
+	say          func() error // sends the input; nil: a plain one
+	first        func() error // what comes earlier in the same session; nil: nothing
+	shown        func() bool  // the orchestrator's behaviour proves that it was in time; nil: nothing does
 }
 
-// saidInTime is inTime for an input that say sends, while the agent active is.
-func (s *suite) saidInTime(ctx context.Context, say func() error, active, name, letter, what string, act func() error,
-	shown func() bool, first ...func() error) error {
+// inTime says an input in a session with the shortest limit for acknowledgements, and makes sure that an act is done
+// well within that. If the harness is too slow, longer limits are tried.
+func (s *suite) inTime(ctx context.Context, p timely) error {
 	if err := s.hurried(); err != nil {
 		return err
 	}
+	if p.first == nil {
+		p.first = func() error { return nil }
+	}
+	if p.say == nil {
+		p.say = func() error { return s.says(ctx, p.name, "", "") }
+	}
 	return s.unlessTooSlow(&s.limits.InputAck, 4, "hurried", func(session string) (string, error) {
-		if err := s.setUpFor(ctx, session, active); err != nil {
-			return "", err
-		}
-		if err := inOrder(first...); err != nil {
-			return "", err
-		}
 		if err := inOrder(
-			say,
-			func() error { return s.reaches(ctx, name, letter) },
-			act,
+			func() error { return s.setUpFor(ctx, session, cmp.Or(p.active, p.letter)) },
+			p.first,
+			p.say,
+			func() error { return s.reaches(ctx, p.name, p.letter) },
+			p.act,
 			func() error { return s.fence(ctx) },
 		); err != nil {
 			return "", err
 		}
-		if took := s.took(s.now.inputs[name].said); took >= s.limits.InputAck && !shown() {
-			return fmt.Sprintf("%s took %s", what, steps.Span(took)), nil
+		took := s.took(s.now.inputs[p.name].said)
+		if took >= s.limits.InputAck && (p.shown == nil || !p.shown()) {
+			return fmt.Sprintf("%s took %s", p.what, steps.Span(took)), nil
 		}
 		return "", nil // handled in time by any clock
 	})

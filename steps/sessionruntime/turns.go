@@ -12,21 +12,16 @@ import (
 )
 
 func (s *suite) registerTurns(sc *godog.ScenarioContext) {
-	steps.Step(sc, `^the user says "(\w+)"$`, func(ctx context.Context, name string) error {
-		return s.says(ctx, name, "")
-	})
 	steps.Step(sc,
-		`^the user says "(\w+)" with (a structured payload|ids of its own|a turn_id of its own|a trace_id of its own|`+
-			`metadata of its own|deep and odd values|blanks around its text|decomposed letters in its ids)$`, s.says)
+		`^the user says "(\w+)"(?: with (a structured payload|ids of its own|a turn_id of its own|a trace_id of its own|`+
+			`metadata of its own|deep and odd values|blanks around its text|decomposed letters in its ids))?( on BROADCAST)?$`,
+		s.says)
 	steps.Step(sc, `^the user says "(\w+)" with the text of "(\w+)"$`, s.saysAgain)
 	steps.Step(sc, `^an input "(\w+)" that was never sent$`, func(name string) {
 		s.now.inputs[name] = &input{token: s.token()}
 	})
 	steps.Step(sc, `^the user picks "(\w+)" in the interface$`, func(ctx context.Context, name string) error {
-		return s.says(ctx, name, "a choice")
-	})
-	steps.Step(sc, `^the user says "(\w+)" on BROADCAST$`, func(ctx context.Context, name string) error {
-		return s.says(ctx, name, "BROADCAST")
+		return s.says(ctx, name, "a choice", "")
 	})
 	steps.Step(sc, `^the user mentions agent "(\w)" in "(\w+)" by (its subtype|its payload|a choice in the interface)$`,
 		s.mentions)
@@ -47,7 +42,10 @@ func (s *suite) registerTurns(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^"(\w+)" runs at agent "(\w)"$`, s.runs)
 	steps.Step(sc, `^agent "(\w)" is speaking in "(\w+)"$`, s.isSpeaking)
 	steps.Step(sc, `^the frontend is told that "(\w+)" has timed out$`, s.timesOut)
-	steps.Step(sc, `^the frontend is told that "(\w+)" and "(\w+)" have timed out, each by its turn_id$`, s.timeOutEach)
+	steps.Step(sc, `^the frontend is told that "(\w+)" and "(\w+)" have timed out, each by its turn_id$`,
+		func(ctx context.Context, one, other string) error { // RT-052, RT-053
+			return inOrder(func() error { return s.timesOut(ctx, one) }, func() error { return s.timesOut(ctx, other) })
+		})
 	steps.Step(sc, `^every input without an acknowledgement has timed out$`, s.unansweredTimeOut)
 	steps.Step(sc, `^agent "(\w)" reports an error in "(\w+)"( on BROADCAST)?$`, s.reportsError)
 	steps.Step(sc, `^SessionManager reports an error$`, s.managerError)
@@ -106,9 +104,10 @@ func (s *suite) find(after int, match func(judge.Message) bool) (found judge.Mes
 func (s *suite) token() string { return fmt.Sprintf("#%d-%s", s.Serial(), s.Nonce) }
 
 // says sends a plain input (4A).
-func (s *suite) says(ctx context.Context, name, how string) error {
+func (s *suite) says(ctx context.Context, name, how, where string) error {
 	in := &input{token: s.token()}
-	f := frame{event: vocab.UserInput, from: judge.Frontend, payload: "what about " + in.token + "?"}
+	f := frame{event: vocab.UserInput, from: judge.Frontend, target: onBroadcast(where),
+		payload: "what about " + in.token + "?"}
 	switch how {
 	case "a structured payload":
 		f.payload = map[string]any{"text": "what about " + in.token + "?",
@@ -126,8 +125,6 @@ func (s *suite) says(ctx context.Context, name, how string) error {
 		f.turn = "turn-" + in.token[1:]
 	case "metadata of its own":
 		f.meta = map[string]any{"client": map[string]any{"page": "/chat", "version": 3}, "locale": "zh-CN"}
-	case "BROADCAST":
-		f.target = vocab.ToBroadcast
 	}
 	if how == "ids of its own" || how == "a trace_id of its own" {
 		f.trace = "trace-" + in.token[1:]
@@ -285,7 +282,7 @@ func (s *suite) runs(ctx context.Context, name, letter string) error {
 // isSpeaking makes a turn run until the frontend has received its first chunk.
 func (s *suite) isSpeaking(ctx context.Context, letter, name string) error {
 	if _, said := s.now.inputs[name]; !said {
-		if err := s.says(ctx, name, ""); err != nil {
+		if err := s.says(ctx, name, "", ""); err != nil {
 			return err
 		}
 	}
@@ -311,14 +308,6 @@ func (s *suite) timesOut(ctx context.Context, name string) error {
 
 func (in *input) timeOut() judge.Duty {
 	return judge.Duty{Kinds: []judge.Kind{judge.RouteTimeout}, Of: in.routed}
-}
-
-// timeOutEach waits until each of two turns has its own ROUTE_TIMEOUT (RT-052, RT-053).
-func (s *suite) timeOutEach(ctx context.Context, one, other string) error {
-	return inOrder(
-		func() error { return s.timesOut(ctx, one) },
-		func() error { return s.timesOut(ctx, other) },
-	)
 }
 
 // reportsError sends an agent's ERROR (1.2).

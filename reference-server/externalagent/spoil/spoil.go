@@ -8,21 +8,6 @@ import (
 	"parley/reference-server/externalagent/wire"
 )
 
-// With sets a member of a message.
-func With(name string, v any) func(wire.Message) wire.Message {
-	return func(msg wire.Message) wire.Message { return msg.With(name, v) }
-}
-
-// Without removes a member of a message.
-func Without(name string) func(wire.Message) wire.Message {
-	return func(msg wire.Message) wire.Message { return msg.Without(name) }
-}
-
-// Member changes a member of a message.
-func Member(name string, f func(v any) any) func(wire.Message) wire.Message {
-	return func(msg wire.Message) wire.Message { return msg.With(name, f(msg[name])) }
-}
-
 // Set sets a member of an object.
 func Set(name string, v any) func(o wire.Object) { return func(o wire.Object) { o[name] = v } }
 
@@ -48,9 +33,6 @@ func Change(name string, f func(v any) any) func(o wire.Object) {
 func Text(name string, f func(s string) string) func(o wire.Object) {
 	return Change(name, func(v any) any { s, _ := v.(string); return f(s) })
 }
-
-// InList returns a list with the value as its only element.
-func InList(v any) any { return []any{v} }
 
 // Within returns an object with the value as its only member.
 func Within(name string) func(v any) any { return func(v any) any { return wire.Object{name: v} } }

@@ -2,9 +2,6 @@ package model
 
 import (
 	_ "embed"
-	"fmt"
-
-	"github.com/goccy/go-yaml"
 
 	vocab "parley/protocol/agentselect"
 	"parley/steps/obligation"
@@ -19,11 +16,7 @@ var duties []byte
 
 // Chart describes the model.
 func Chart() (obligation.Chart, error) {
-	c := obligation.Chart{Party: "page", Machines: machines}
-	if err := yaml.Unmarshal(duties, &c.Duties); err != nil {
-		return c, fmt.Errorf("duties.yaml: %w", err)
-	}
-	return c, nil
+	return obligation.Chart{Party: "page", Machines: machines}.With(duties)
 }
 
 // named says because of what something is owed, and what.

@@ -2,7 +2,6 @@ package model
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 
 	"parley/features/verdict"
@@ -57,7 +56,7 @@ func Foreign() []monitor.Monitor {
 // its step.
 func of(o obligation.Observer, subject, text string, clauses ...string) monitor.Monitor {
 	return monitor.Monitor{Name: subject, Text: text, Clauses: clauses, Passive: o != obligation.Ours,
-		Check: func(t []transcript.Record) (out []verdict.Finding) {
+		Check: func(t []transcript.Record) []verdict.Finding {
 			m := New(o)
 			for _, r := range t {
 				if r.Kind != transcript.Remark {
@@ -65,18 +64,8 @@ func of(o obligation.Observer, subject, text string, clauses ...string) monitor.
 				}
 			}
 			m.End()
-			for _, f := range m.on([]string{subject}) {
-				if f.Clauses = only(f.Clauses, clauses); len(f.Clauses) > 0 {
-					out = append(out, f)
-				}
-			}
-			return out
+			return obligation.About(clauses, m.on([]string{subject}))
 		}}
-}
-
-// only returns those ids that are in a list.
-func only(ids, list []string) []string {
-	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !slices.Contains(list, id) })
 }
 
 // Names of messages, and paths of requests, that create, change or delete an agent.

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"slices"
 	"strings"
 
 	"parley/features/verdict"
@@ -76,30 +75,9 @@ func Foreign() (out []monitor.Monitor) {
 func monitorOf(role string, o obligation.Observer, name string, clauses []string) monitor.Monitor {
 	return monitor.Monitor{Name: name, Text: texts[role], Clauses: clauses, Roles: []string{role},
 		Passive: o != obligation.Ours,
-		Check: func(t []transcript.Record) (out []verdict.Finding) {
+		Check: func(t []transcript.Record) []verdict.Finding {
 			m := New(role, o)
 			m.forms.quiet = true
-			for _, f := range m.judge(t) {
-				f.Clauses = slices.DeleteFunc(slices.Clone(f.Clauses), func(id string) bool {
-					return !slices.Contains(clauses, id)
-				})
-				if len(f.Clauses) > 0 {
-					out = append(out, f)
-				}
-			}
-			return out
+			return obligation.About(clauses, obligation.Judge(m, t))
 		}}
-}
-
-// Judge returns the findings of an observer of a target in a whole transcript.
-func Judge(role string, o obligation.Observer, t []transcript.Record) []verdict.Finding {
-	return New(role, o).judge(t)
-}
-
-func (m *Model) judge(t []transcript.Record) []verdict.Finding {
-	for _, r := range t {
-		m.Take(r)
-	}
-	m.End()
-	return m.Findings()
 }

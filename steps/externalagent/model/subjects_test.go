@@ -58,7 +58,7 @@ func (s subject) judge(o obligation.Observer, t []transcript.Record) (out []verd
 	if role == vocab.Host && slices.ContainsFunc(t, func(r transcript.Record) bool { return r.Conn == "host" }) {
 		role = vocab.Relay
 	}
-	for _, f := range Judge(role, o, t) {
+	for _, f := range obligation.Judge(New(role, o), t) {
 		f.Clauses = slices.DeleteFunc(slices.Clone(f.Clauses), func(id string) bool {
 			return !slices.Contains(strings.Fields(s.clauses), id)
 		})

@@ -2,9 +2,6 @@ package model
 
 import (
 	_ "embed"
-	"fmt"
-
-	"github.com/goccy/go-yaml"
 
 	vocab "parley/protocol/sessionchat"
 	"parley/steps/obligation"
@@ -18,11 +15,7 @@ var duties []byte
 
 // Chart describes the model.
 func Chart() (obligation.Chart, error) {
-	c := obligation.Chart{Party: "server", Machines: machines}
-	if err := yaml.Unmarshal(duties, &c.Duties); err != nil {
-		return c, fmt.Errorf("duties.yaml: %w", err)
-	}
-	return c, nil
+	return obligation.Chart{Party: "server", Machines: machines}.With(duties)
 }
 
 // Reached implements obligation.Reaching.

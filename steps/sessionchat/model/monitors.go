@@ -1,7 +1,6 @@
 package model
 
 import (
-	"slices"
 	"strings"
 
 	"parley/features/verdict"
@@ -39,27 +38,9 @@ func Foreign() []monitor.Monitor {
 // of returns the monitor of an observer's model, for some of its clauses.
 func of(o obligation.Observer, name, text string, clauses ...string) monitor.Monitor {
 	return monitor.Monitor{Name: name, Text: text, Clauses: clauses, Passive: o != obligation.Ours,
-		Check: func(t []transcript.Record) (out []verdict.Finding) {
-			for _, f := range Judge(o, t) {
-				f.Clauses = slices.DeleteFunc(slices.Clone(f.Clauses), func(id string) bool {
-					return !slices.Contains(clauses, id)
-				})
-				if len(f.Clauses) > 0 {
-					out = append(out, f)
-				}
-			}
-			return out
+		Check: func(t []transcript.Record) []verdict.Finding {
+			return obligation.About(clauses, obligation.Judge(New(o), t))
 		}}
-}
-
-// Judge returns the findings of an observer in a whole transcript.
-func Judge(o obligation.Observer, t []transcript.Record) []verdict.Finding {
-	m := New(o)
-	for _, r := range t {
-		m.Take(r)
-	}
-	m.End()
-	return m.Findings()
 }
 
 // Client lists the monitors that judge the client, which is not a target of a run. Each judges single messages. Other

@@ -61,7 +61,7 @@ func judged(o obligation.Observer, subject string, records []transcript.Record) 
 			maps.Copy(about, set(strings.Join(m.Clauses, " ")))
 		}
 	}
-	for _, f := range Judge(o, records) {
+	for _, f := range obligation.Judge(New(o), records) {
 		for _, id := range f.Clauses {
 			if !about[id] {
 				continue
@@ -312,7 +312,7 @@ func TestWhere(t *testing.T) {
 	} {
 		t.Run(r.subject+"/"+r.reason, func(t *testing.T) {
 			var at []int
-			for _, f := range Judge(obligation.Ours, script(t, r.in)) {
+			for _, f := range obligation.Judge(New(obligation.Ours), script(t, r.in)) {
 				about := slices.ContainsFunc(f.Clauses, func(id string) bool { return set(subjects[r.subject])[id] })
 				if about && !f.OK && !slices.Contains(at, f.At) {
 					at = append(at, f.At)

@@ -2,10 +2,7 @@ package model
 
 import (
 	_ "embed"
-	"fmt"
 	"strings"
-
-	"github.com/goccy/go-yaml"
 
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps/obligation"
@@ -19,11 +16,7 @@ var duties []byte
 
 // Chart describes the model.
 func Chart() (obligation.Chart, error) {
-	c := obligation.Chart{Party: "orchestrator", Machines: machines}
-	if err := yaml.Unmarshal(duties, &c.Duties); err != nil {
-		return c, fmt.Errorf("duties.yaml: %w", err)
-	}
-	return c, nil
+	return obligation.Chart{Party: "orchestrator", Machines: machines}.With(duties)
 }
 
 // named says on which message something is owed, and what.

@@ -103,12 +103,7 @@ func TrafficMonitors() []monitor.Monitor {
 	return []monitor.Monitor{{Name: "life-cycles", Clauses: slices.Clone(observed), Passive: true, Of: session,
 		Text: "turns and transactions follow sections 2 and 4, as far as the traffic alone shows it",
 		Check: func(t []transcript.Record) []verdict.Finding {
-			v := New(obligation.Foreign)
-			for _, r := range t {
-				v.Take(r)
-			}
-			v.End()
-			return v.Findings()
+			return obligation.Judge(New(obligation.Foreign), t)
 		}}}
 }
 
