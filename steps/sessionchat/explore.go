@@ -16,29 +16,44 @@ import (
 
 // Explored implements steps.Explorer.
 func (Protocol) Explored() []string {
-	return strings.Fields(`@SC-006 @SC-012 @SC-016a @SC-020 @SC-021 @SC-024 @SC-027 @SC-028 @SC-036 @SC-037a
-		@SC-041 @SC-050 @SC-059 @model`)
+	return strings.Fields(`@SC-002 @SC-006 @SC-012 @SC-016a @SC-019 @SC-020 @SC-021 @SC-024 @SC-027 @SC-028 @SC-029
+		@SC-030 @SC-031 @SC-036 @SC-037a @SC-041 @SC-050 @SC-059 @SC-060 @model`)
 }
 
 // act is one possible action. An act that is impossible when its turn comes is skipped, so that a sequence stays
 // legal when shrinking removes earlier acts.
-type act struct{ what, client, session string }
+type act struct{ what, client, session, text string }
 
-var acts = []string{"release", "chat", "answer", "hold", "pieces", "interrupt", "ping", "leave"}
+var acts = []string{"release", "chat", "answer", "hold", "pieces", "interrupt", "ping", "leave", "text", "refuse", "text",
+	"again", "untyped"}
 
-// Explore implements steps.Explorer: two clients chat with three sessions, interrupt, ping and lose connections in
-// any order; then every turn ends, and every session continues with its own id and history. It draws many acts,
+// refusals are messages that are refused, without the client and the session.
+var refusals = []string{"a chat without its content", "a chat without its agent_id", "a chat whose content is null",
+	"a chat whose content is a number", "a chat whose content is a list", "a chat whose agent_id is null"}
+
+// alike are pairs of agent_ids for two sessions that a careless server confuses, with none as the first.
+var alike = [][2]string{{}, {"capitals", "its case folded"}, {"capitals", "a blank after it"},
+	{"capitals", "its last character gone"}, {"capitals", "a wildcard in it"}, {"digits", "a zero before it"},
+	{"a combining accent", "its accent composed"}, {"Chinese", "another Chinese letter"},
+	{"words with punctuation", "an underscore for its slash"}, {"words with punctuation", "its slash gone"}}
+
+// Explore implements steps.Explorer: two clients chat with three sessions, two of which may have similar agent_ids, in
+// texts of every kind, send what is refused, interrupt, ping and lose connections in any order; then every turn ends, and every session continues with its own id and history. It draws many acts,
 // because some will be impossible. Shrinking turns irrelevant acts into releases of nothing, which are skipped.
 func (Protocol) Explore(draw *rapid.T) []string {
+	texts := slices.Sorted(maps.Keys(contents))
 	one := rapid.Custom(func(t *rapid.T) act {
 		return act{
 			what:    rapid.SampledFrom(acts).Draw(t, "what"),
 			session: rapid.SampledFrom([]string{"red", "blue", "green"}).Draw(t, "session"),
 			client:  rapid.SampledFrom([]string{"A", "B"}).Draw(t, "client"),
+			text:    rapid.SampledFrom(texts).Draw(t, "text"),
 		}
 	})
 	p := &play{open: map[string]*openTurn{}, lost: map[string]bool{}, there: map[string]bool{},
-		owner: map[string]string{}, loose: map[string]bool{}}
+		owner: map[string]string{}, loose: map[string]bool{}, said: map[string]bool{}}
+	p.begins(rapid.SampledFrom(alike).Draw(draw, "alike"),
+		rapid.SampledFrom(append([]string{""}, slices.Sorted(maps.Keys(keys))...)).Draw(draw, "key"))
 	for _, a := range rapid.SliceOfN(one, 16, 40).Draw(draw, "acts") {
 		p.act(a)
 	}
@@ -55,6 +70,8 @@ type play struct {
 	there map[string]bool      // connected clients
 	owner map[string]string    // the client that uses a session: there is no order between connections (ruling 7)
 	loose map[string]bool      // clients whose last interrupt may not have been read yet
+	said  map[string]bool      // sessions whose last turn was a text that was answered once
+	ended bool                 // a chat was answered: only then does a refusal prove anything
 }
 
 type openTurn struct {
@@ -96,7 +113,60 @@ func (p *play) act(a act) {
 		}
 	case "leave":
 		p.leave(a.client)
+	case "text":
+		if t != nil || p.lost[a.session] || p.busy(a.client) {
+			return
+		}
+		p.there[a.client], p.owner[a.session], p.ended, p.said[a.session] = true, a.client, true, true
+		p.say("When client %s chats with %q with a text of %s", a.client, a.session, a.text)
+		p.say("Then client %s is answered by %q", a.client, a.session)
+		p.say("And the model was sent the text of %q unchanged", a.session)
+	case "again":
+		if t == nil && p.said[a.session] && p.there[a.client] && !p.busy(a.client) {
+			p.say("When client %s chats with %q with the same text again", a.client, a.session)
+			p.say("Then client %s is answered by %q", a.client, a.session)
+			p.say("And the model was asked again for %q", a.session)
+			delete(p.said, a.session)
+		}
+	case "untyped":
+		if p.ended && p.there[a.client] && !p.busy(a.client) && !p.loose[a.client] {
+			p.say("When client %s sends %q a message of no type", a.client, a.session)
+			p.say("Then the answer to client %s is recorded", a.client)
+			p.say("And that message starts no session")
+		}
+	case "refuse": // which may end the connection
+		if p.ended && p.there[a.client] && !p.busy(a.client) && !p.loose[a.client] {
+			p.say("When client %s sends %q %s", a.client, a.session, refusals[len(a.text)%len(refusals)])
+			p.say("Then client %s is refused", a.client)
+		}
 	}
+}
+
+// begins has two sessions begin with similar agent_ids, and one with an unusual one, if any.
+func (p *play) begins(alike [2]string, key string) {
+	if key != "" {
+		p.say("When client B chats with \"green\" under an agent_id of %s", key)
+		p.say("Then client B is answered by \"green\"")
+		p.there["B"], p.owner["green"], p.ended = true, "B", true
+	}
+	if alike[0] == "" {
+		return
+	}
+	p.say("When client A chats with \"red\" under an agent_id of %s", alike[0])
+	p.say("Then client A is answered by \"red\"")
+	p.say("When client A chats with \"blue\" under the agent_id of \"red\" with %s", alike[1])
+	p.say("Then client A is answered by \"blue\"")
+	p.there["A"], p.owner["red"], p.owner["blue"], p.ended = true, "A", "A", true
+}
+
+// busy reports whether a client has a turn.
+func (p *play) busy(client string) bool {
+	for _, t := range p.open {
+		if t.client == client {
+			return true
+		}
+	}
+	return false
 }
 
 // begin starts a turn if none is open.
@@ -108,6 +178,7 @@ func (p *play) begin(a act, t *openTurn) {
 		p.say("Then the turn of %q has ended", a.session)
 	}
 	delete(p.open, a.session)
+	delete(p.said, a.session)
 	p.there[a.client], p.owner[a.session] = true, a.client
 	if p.lost[a.session] { // a turn of the lost connection may still be ending
 		delete(p.lost, a.session)
@@ -138,6 +209,7 @@ func (p *play) answer(session string, t *openTurn) {
 		p.say("Then the turn of %q has ended", session)
 	default:
 		p.say("Then client %s is answered by %q", t.client, session)
+		p.ended = true
 		if t.pieces {
 			p.say("And the pieces of %q come in order", session)
 		}
@@ -179,6 +251,7 @@ func (p *play) leave(client string) {
 	}
 	for session, owner := range p.owner {
 		if owner == client {
+			delete(p.said, session)
 			delete(p.owner, session)
 		}
 	}
