@@ -106,9 +106,10 @@ var framesOfHost = []struct{ first, last string }{
 	{first: "Given agent A connects|And agent A is connected|And agent A joins|And agent A is told that it has joined|" +
 		"And agent A starts a session|And agent A is told that the session has started|" +
 		"And agent A knows what the host changes on its own", last: "And agent A is still served"},
-	{first: "Given the states of a session are known", last: "And agent A fills its session with messages and tool calls|" +
-		"When agent A ends the session and starts another right after it|" +
-		"Then agent A has a new session that contains nothing of the old one"},
+	{first: "Given the states of a session are known",
+		last: "And agent A fills its session with messages and tool calls|" +
+			"When agent A ends the session and starts another right after it|" +
+			"Then agent A has a new session that contains nothing of the old one"},
 	{first: hasBegun, last: "When the participant speaks to agent A|Then agent A receives the participant's message"},
 	{first: hasBegun, last: "Given the target has a host in every relay session|" +
 		"And agent B joins the relay session \"other\"|And agent B is told that it has joined|And agent B has a session|" +

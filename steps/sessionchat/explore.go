@@ -24,8 +24,8 @@ func (Protocol) Explored() []string {
 // legal when shrinking removes earlier acts.
 type act struct{ what, client, session, text string }
 
-var acts = []string{"release", "chat", "answer", "hold", "pieces", "interrupt", "ping", "leave", "text", "refuse", "text",
-	"again", "untyped"}
+var acts = []string{"release", "chat", "answer", "hold", "pieces", "interrupt", "ping", "leave", "text", "refuse",
+	"text", "again", "untyped"}
 
 // refusals are messages that are refused, without the client and the session.
 var refusals = []string{"a chat without its content", "a chat without its agent_id", "a chat whose content is null",
@@ -38,8 +38,9 @@ var alike = [][2]string{{}, {"capitals", "its case folded"}, {"capitals", "a bla
 	{"words with punctuation", "an underscore for its slash"}, {"words with punctuation", "its slash gone"}}
 
 // Explore implements steps.Explorer: two clients chat with three sessions, two of which may have similar agent_ids, in
-// texts of every kind, send what is refused, interrupt, ping and lose connections in any order; then every turn ends, and every session continues with its own id and history. It draws many acts,
-// because some will be impossible. Shrinking turns irrelevant acts into releases of nothing, which are skipped.
+// texts of every kind, send what is refused, interrupt, ping and lose connections in any order; then every turn ends,
+// and every session continues with its own id and history. It draws many acts, because some will be impossible.
+// Shrinking turns irrelevant acts into releases of nothing, which are skipped.
 func (Protocol) Explore(draw *rapid.T) []string {
 	texts := slices.Sorted(maps.Keys(contents))
 	one := rapid.Custom(func(t *rapid.T) act {
