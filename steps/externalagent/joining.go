@@ -2,7 +2,6 @@ package externalagent
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 	"time"
 
@@ -11,7 +10,6 @@ import (
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/model"
-	"parley/target"
 	"parley/transport/driver"
 	"parley/transport/transcript"
 )
@@ -63,21 +61,11 @@ func (s *suite) connect(ctx context.Context, p *party) error {
 	}
 	p.opened = s.T.Len() // after the old connection's end
 	p.looked, p.ended = p.opened, 0
-	conn, err := s.Open(ctx, driver.OpenOptions{Party: p.name, URL: s.url(), Header: s.header()})
-	s.mark, p.openErr = p.opened, err
-	if err != nil {
-		var refused *driver.OpenError
-		if errors.As(err, &refused) && refused.Status != 0 {
-			s.RecordReach(steps.Opened)
-		}
-		if steps.Unreachable(err) {
-			return &steps.UnreachableError{Err: err}
-		}
-		return nil
-	}
-	s.RecordReach(steps.Greeted) // nothing is sent before the join
-	p.conn = conn
-	return nil
+	s.mark = p.opened
+	var err error // nothing is sent before the join
+	p.conn, p.openErr, err = s.Connect(ctx, driver.OpenOptions{Party: p.name, URL: s.url(), Header: s.header()},
+		steps.Greeted)
+	return err
 }
 
 // connected makes sure that a party has an open connection.
@@ -149,10 +137,7 @@ func (s *suite) hasJoined(ctx context.Context, p *party) error {
 	if p.joined {
 		return nil
 	}
-	if err := s.getsIn(ctx, p); err != nil {
-		return err
-	}
-	return s.isJoined(ctx, p)
+	return inTurn(ctx, p, s.getsIn, s.isJoined)
 }
 
 // dropped returns the check of a connection ended by the target.
@@ -167,10 +152,7 @@ func (s *suite) dropped(at int, clauses ...string) verdict.Finding {
 func (s *suite) getsIn(ctx context.Context, p *party) error {
 	end := deadline.In(s.Env.Event())
 	for {
-		if err := s.connected(ctx, p); err != nil {
-			return err
-		}
-		if err := s.joins(ctx, p); err != nil {
+		if err := inTurn(ctx, p, s.connected, s.joins); err != nil {
 			return err
 		}
 		q := p.last
@@ -221,7 +203,7 @@ func (s *suite) disconnect(p *party, how driver.CloseMode) error {
 
 // restart stops the target and starts it again at the same address. All connections end.
 func (s *suite) restart(ctx context.Context, how string) error {
-	err := s.Target.Restart(ctx, how != "restarted")
+	err := s.Restart(ctx, how != "restarted")
 	for _, p := range s.parties {
 		if p.conn != nil {
 			_ = s.disconnect(p, driver.Reset) // it may have ended already
@@ -232,15 +214,8 @@ func (s *suite) restart(ctx context.Context, how string) error {
 		s.stopPlay(session)
 	}
 	s.leavePages()
-	var missing *target.NotDeclaredError
-	switch {
-	case errors.As(err, &missing):
-		return steps.NotTestedf("%v", err)
-	case err != nil:
-		return s.Need(verdict.Finding{Expected: "the target ended and started again", Observed: err.Error()})
-	}
 	s.mark = s.T.Len()
-	return nil
+	return err
 }
 
 // closed matches the end of a connection by the target.

@@ -86,9 +86,6 @@ func (s *suite) goesOn(ctx context.Context, p *party) error {
 		if p.conn != nil && s.endedAt(p) > 0 {
 			p.conn, p.joined, p.returned = nil, false, true
 		}
-		if err := s.hasJoined(ctx, p); err != nil {
-			return err
-		}
 		if err := s.hasSession(ctx, p); err != nil {
 			return err
 		}

@@ -31,11 +31,7 @@ func (s *suite) hostEverywhere() error {
 }
 
 func (s *suite) hostJoins(ctx context.Context, a *party) error {
-	h := s.host(a.session)
-	if err := s.connected(ctx, h); err != nil {
-		return err
-	}
-	return s.joins(ctx, h)
+	return inTurn(ctx, s.host(a.session), s.connected, s.joins)
 }
 
 // host returns the party by which the harness plays the host of a relay session.

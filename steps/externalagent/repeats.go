@@ -283,10 +283,7 @@ func (s *suite) resyncs(ctx context.Context, p *party) error {
 	p.returned = false
 	if miss == nil && refused(&rec) && s.codeOf(&rec) == vocab.SessionNotActive {
 		p.study = ""
-		if err := s.starts(ctx, p); err != nil {
-			return err
-		}
-		return s.isStarted(ctx, p)
+		return inTurn(ctx, p, s.starts, s.isStarted)
 	}
 	if _, err := s.getsSnapshot(ctx, p); err != nil {
 		return err

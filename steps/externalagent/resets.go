@@ -15,10 +15,7 @@ import (
 // the last call, which would book. What differs between two sessions, such as ids, is excluded from comparisons.
 func (s *suite) firstStateKnown(ctx context.Context) error {
 	p := s.party("A")
-	if err := s.hasSession(ctx, p); err != nil {
-		return err
-	}
-	if err := s.learnRestless(ctx, p); err != nil {
+	if err := inTurn(ctx, p, s.hasSession, s.learnRestless); err != nil {
 		return err
 	}
 	one, err := s.walk(ctx, p)
@@ -86,7 +83,7 @@ func (s *suite) walk(ctx context.Context, p *party) ([]state, error) {
 // leavesTraces does what a session allows without moving on: the agent speaks, the participant too if possible, and
 // every tool of the first stage that does not lead away is called. Sessions that moved on come from firstStateKnown.
 func (s *suite) leavesTraces(ctx context.Context, p *party) error {
-	if err := s.says(ctx, p, object{}); err != nil {
+	if err := s.says(ctx, p, ""); err != nil {
 		return err
 	}
 	s.traces = append(s.traces, s.word)
@@ -136,9 +133,9 @@ func (s *suite) callsUnderWay(ctx context.Context, p *party, tool string) error 
 // endsAndStarts ends a session and starts another without waiting for the answer, perhaps with a call in progress:
 // later requests belong to the new session (EA-011). A host that refuses the second session while busy with the first
 // is asked again.
-func (s *suite) endsAndStarts(ctx context.Context, p *party, calling bool, tool string) error {
-	var under *request
-	if calling {
+func (s *suite) endsAndStarts(ctx context.Context, name, calling, tool string) error {
+	p, under := s.party(name), (*request)(nil)
+	if calling != "" {
 		if err := s.callsUnderWay(ctx, p, tool); err != nil {
 			return err
 		}

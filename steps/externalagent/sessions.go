@@ -85,10 +85,7 @@ func (s *suite) hasSession(ctx context.Context, p *party) error {
 	if p.study != "" {
 		return nil
 	}
-	if err := s.starts(ctx, p); err != nil {
-		return err
-	}
-	return s.isStarted(ctx, p)
+	return inTurn(ctx, p, s.starts, s.isStarted)
 }
 
 // survivalNoted is returnNoted as a step.

@@ -3,7 +3,6 @@ package externalagent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -19,18 +18,18 @@ import (
 // odd is text that is easily damaged: other scripts, quotes, markup, characters beyond the basic plane.
 const odd = `请注意：“引号” 'quotes' "and" back\\slashes <b>&amp;</b> é 😀 %s {json: true}`
 
-// says sends an agent.message whose text has a nonce; more adds members to its payload.
-func (s *suite) says(ctx context.Context, p *party, more object) error {
+// says sends an agent.message whose text has a nonce. It may look like the call of a tool; "": it does not.
+func (s *suite) says(ctx context.Context, p *party, tool string) error {
 	now, err := s.calm(ctx, p)
 	if err != nil {
 		return err
 	}
 	p.before = now
 	s.word = s.newWord("word")
-	if tool, ok := more[vocab.ToolName]; ok {
-		more[vocab.Text] = fmt.Sprintf("%v %s", tool, s.word)
-	} else {
-		more[vocab.Text] = "Please note: " + s.word + " " + odd + strings.Repeat(" 一个较长的句子。", 30)
+	more := object{vocab.Text: "Please note: " + s.word + " " + odd + strings.Repeat(" 一个较长的句子。", 30)}
+	if tool != "" {
+		more = callOf(tool, object{})
+		more[vocab.Text] = tool + " " + s.word
 	}
 	if s.Env.Role == vocab.Relay { // the host is the harness, which accepts any member
 		more["parleyUnknown"] = object{"list": []any{1.5, nil, true}}
@@ -47,18 +46,24 @@ func (s *suite) calm(ctx context.Context, p *party) (state, error) {
 	return s.snapshot(ctx, p)
 }
 
+// afterMessage returns a party's agent.message, and its state after that.
+func (s *suite) afterMessage(ctx context.Context, p *party) (q *request, now state, err error) {
+	if q = p.last; q == nil || q.kind != vocab.AgentMessage {
+		return q, now, steps.NotTestedf("agent %s has sent no message", p.name)
+	}
+	if now, err = s.snapshot(ctx, p); err == nil {
+		p.last = q
+	}
+	return q, now, err
+}
+
 // isNotRefused judges that an agent.message is not refused (EA-008), up to the answer of a fence. A message with
 // undocumented members may be refused.
 func (s *suite) isNotRefused(ctx context.Context, p *party) error {
-	q := p.last
-	if q == nil || q.kind != vocab.AgentMessage {
-		return steps.NotTestedf("agent %s has sent no message", p.name)
-	}
-	now, err := s.snapshot(ctx, p)
+	q, now, err := s.afterMessage(ctx, p)
 	if err != nil {
 		return err
 	}
-	p.last = q
 	f, excused := s.model().Taken(s.recordOf(q), now.N)
 	if excused != "" {
 		s.Note("%s", excused)
@@ -70,15 +75,11 @@ func (s *suite) isNotRefused(ctx context.Context, p *party) error {
 // flowUnchanged judges that an agent.message has executed no tool and changed nothing in the flow (EA-008a): the
 // tools and the uiSpec are as before it, apart from what shows the message itself.
 func (s *suite) flowUnchanged(ctx context.Context, p *party) error {
-	q, before := p.last, p.before
-	if q == nil || q.kind != vocab.AgentMessage {
-		return steps.NotTestedf("agent %s has sent no message", p.name)
-	}
-	now, err := s.snapshot(ctx, p)
+	before := p.before
+	q, now, err := s.afterMessage(ctx, p)
 	if err != nil {
 		return err
 	}
-	p.last = q
 	// A tool may still run, so a later state.updated counts too.
 	if last := s.model().LastTold(p.name); last.N > now.N {
 		now = last

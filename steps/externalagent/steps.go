@@ -28,6 +28,16 @@ func (s *suite) byWith(do func(context.Context, *party, string) error) any {
 	return steps.Adapted{Do: adapted, Of: do}
 }
 
+// inTurn lets a party do several things, up to the first that fails.
+func inTurn(ctx context.Context, p *party, all ...func(context.Context, *party) error) error {
+	for _, do := range all {
+		if err := do(ctx, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // here makes a step of the host in agent A's relay session.
 func (s *suite) here(do func(context.Context, *party) error) any {
 	return steps.Adapted{Do: func(ctx context.Context) error { return do(ctx, s.party("A")) }, Of: do}
@@ -87,10 +97,8 @@ func (s *suite) sessionSteps() []step {
 		{`^agent (\w+) ends the session$`, s.by(s.ends)},
 		{`^agent (\w+) is told that the session has ended$`, s.by(s.isEnded)},
 		{`^agent (\w+) has a new session that contains nothing of the old one$`, s.by(s.startsClean)},
-		{`^agent (\w+) ends the session and starts another right after it$`,
-			s.by(func(ctx context.Context, p *party) error { return s.endsAndStarts(ctx, p, false, "") })},
-		{`^agent (\w+) makes a call(?: of "(\w+)")?, ends the session and starts another without waiting$`,
-			s.byWith(func(ctx context.Context, p *party, tool string) error { return s.endsAndStarts(ctx, p, true, tool) })},
+		{`^agent (\w+) (makes a call(?: of "(\w+)")?, )?ends the session and starts another (?:without waiting|right after ` +
+			`it)$`, s.endsAndStarts},
 		{`^agent (\w+) resynchronises, or starts a session$`, s.by(s.resyncs)},
 		{`^whether agent (\w+)'s session has survived is recorded$`, s.by(s.survivalNoted)},
 		{`^agent (\w+) finds its session as it left it, if the session has survived$`, s.by(s.findsAsLeft)},
@@ -104,9 +112,7 @@ func (s *suite) sessionSteps() []step {
 
 func (s *suite) callSteps() []step {
 	return []step{
-		{`^agent (\w+) makes the first call of the booking$`,
-			s.by(func(ctx context.Context, p *party) error { return s.upTo(ctx, p, "") })},
-		{`^agent (\w+) books up to the first call of "(\w+)"$`, s.byWith(s.upTo)},
+		{`^agent (\w+) (?:makes the first call of the booking|books up to the first call of "(\w+)")$`, s.byWith(s.upTo)},
 		{`^agent (\w+) is told that the call succeeded$`, s.by(s.lastWentWell)},
 		{`^agent (\w+) calls "(\w+)"$`, s.byWith(s.callsAnnounced)},
 		{`^agent (\w+) calls "(\w+)", choosing again if the host has forgotten the choices$`,
@@ -153,12 +159,7 @@ func (s *suite) refusalSteps() []step {
 
 func (s *suite) speakingSteps() []step {
 	return []step{
-		{`^agent (\w+) sends the participant a message$`,
-			s.by(func(ctx context.Context, p *party) error { return s.says(ctx, p, object{}) })},
-		{`^agent (\w+) sends the participant a message that looks like a call of "(\w+)"$`,
-			s.byWith(func(ctx context.Context, p *party, tool string) error {
-				return s.says(ctx, p, callOf(tool, object{}))
-			})},
+		{`^agent (\w+) sends the participant a message(?: that looks like a call of "(\w+)")?$`, s.byWith(s.says)},
 		{`^agent (\w+) sends the participant a message without an id$`, s.by(func(ctx context.Context, p *party) error {
 			_, err := s.send(ctx, p, envelope(vocab.AgentMessage, "", "", object{"text": "without an id " + odd}))
 			return err

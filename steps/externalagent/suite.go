@@ -235,8 +235,7 @@ const hellos = `{"v":"` + vocab.Version + `","type":"` + vocab.RelayJoin +
 
 // UsualPlaces implements steps.Recognisable.
 func (Protocol) UsualPlaces() []steps.Place {
-	return steps.SocketPlaces([]string{hellos},
-		vocab.Path, "/ws", "/agent", "/api/agent/ws", "/relay")
+	return steps.SocketPlaces([]string{hellos}, probe.UsualPaths...)
 }
 
 // Probe implements steps.Prober. It sends a message of an unknown type, which is refused quickly, and a join to a

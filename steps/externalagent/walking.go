@@ -315,13 +315,8 @@ func (s *suite) goTo(ctx context.Context, p *party, done int) (state, error) {
 
 // anew ends the party's session and starts another.
 func (s *suite) anew(ctx context.Context, p *party) error {
-	if p.study != "" {
-		if err := s.ends(ctx, p); err != nil {
-			return err
-		}
-		if err := s.isEnded(ctx, p); err != nil {
-			return err
-		}
+	if p.study == "" {
+		return s.hasSession(ctx, p)
 	}
-	return s.hasSession(ctx, p)
+	return inTurn(ctx, p, s.ends, s.isEnded, s.hasSession)
 }

@@ -13,8 +13,7 @@ import (
 )
 
 func (s *suite) registerAbsence(sc *godog.ScenarioContext) {
-	steps.Step(sc, `^client (\w+) receives no message of any session$`, s.receivesNoSession)
-	steps.Step(sc, `^client (\w+) receives no message of the session "(\w+)"$`, s.receivesNoneOf)
+	steps.Step(sc, `^client (\w+) receives no message of (?:any session|the session "(\w+)")$`, s.noSession)
 }
 
 // endOfFence is the kind of the wait for a fence's turn; its failure breaks no clause.
@@ -61,20 +60,13 @@ func (s *suite) endOfAnother(ctx context.Context, client string) func(*transcrip
 	return ofSession(fence.of, vocab.ResultMessage)
 }
 
-// receivesNoSession proves that a client has received no message of any session since the latest act (SC-001,
-// SC-002).
-func (s *suite) receivesNoSession(ctx context.Context, client string) error {
-	return s.noSession(ctx, client, "")
-}
-
-func (s *suite) receivesNoneOf(ctx context.Context, client, name string) error {
-	return s.noSession(ctx, client, s.session(name).agentID)
-}
-
-// noSession reports messages of sessions, now up to the answer of a fence, and again at the end of the scenario.
-func (s *suite) noSession(ctx context.Context, client, agent string) error {
-	from := s.mark
-	c := s.client(client)
+// noSession proves that a client has received no message of a session, or of any, since the latest act (SC-001,
+// SC-002): now up to the answer of a fence, and again at the end of the scenario.
+func (s *suite) noSession(ctx context.Context, client, name string) error {
+	from, c, agent := s.mark, s.client(client), ""
+	if name != "" {
+		agent = s.session(name).agentID
+	}
 	if s.mark == 0 && c.conn == nil && c.openErr == nil {
 		return steps.NotTestedf("client %s has not connected", client)
 	}

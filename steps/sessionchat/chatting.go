@@ -55,15 +55,8 @@ func (ss *session) turn() *turn {
 }
 
 func (s *suite) registerChatting(sc *godog.ScenarioContext) {
-	steps.Step(sc, `^client (\w+) chats with "(\w+)"( with empty options| with unknown options)?$`, s.chats)
-	steps.Step(sc, `^client (\w+) chats with "(\w+)" and the model fails$`,
-		func(ctx context.Context, client, name string) error {
-			return s.chat(ctx, client, name, &turn{failed: true}, "[[fail %s 500]]")
-		})
-	steps.Step(sc, `^client (\w+) chats with "(\w+)" and the model fails in a turn that is held$`,
-		func(ctx context.Context, client, name string) error {
-			return s.chat(ctx, client, name, &turn{failed: true}, "[[hold %[1]s]] [[fail %[1]s 500]]")
-		})
+	steps.Step(sc, `^client (\w+) chats with "(\w+)"(?: (with empty options|with unknown options|and the model fails|`+
+		`and the model fails in a turn that is held))?$`, s.chats)
 	steps.Step(sc, `^client (\w+) chats with "(\w+)" in a turn that is held$`, s.chatsHeld)
 	steps.Step(sc, `^client (\w+) starts a turn of "(\w+)" that is held$`, s.startsHeld)
 	steps.Step(sc, `^client (\w+) chats with "(\w+)" in a turn of (\d+) pieces$`, s.chatsInPieces)
@@ -89,12 +82,16 @@ func (s *suite) registerChatting(sc *godog.ScenarioContext) {
 // hello is a text that requires nothing but an answer.
 const hello = "[[echo %s]] Hello"
 
-func (s *suite) chats(ctx context.Context, client, name, with string) error {
+func (s *suite) chats(ctx context.Context, client, name, how string) error {
 	extra := fields{}
-	switch with {
-	case " with empty options":
+	switch how {
+	case "and the model fails":
+		return s.chat(ctx, client, name, &turn{failed: true}, "[[fail %s 500]]")
+	case "and the model fails in a turn that is held":
+		return s.chat(ctx, client, name, &turn{failed: true}, "[[hold %[1]s]] [[fail %[1]s 500]]")
+	case "with empty options":
 		extra[vocab.Options] = map[string]any{}
-	case " with unknown options":
+	case "with unknown options":
 		extra[vocab.Options] = map[string]any{"x-parley": "option", "nested": map[string]any{"list": []any{1, nil, true}}}
 	}
 	return s.chat(ctx, client, name, &turn{}, hello, extra)

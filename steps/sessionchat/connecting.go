@@ -2,7 +2,6 @@ package sessionchat
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -11,7 +10,6 @@ import (
 	"parley/features/verdict"
 	"parley/steps"
 	"parley/steps/sessionchat/model"
-	"parley/target"
 	"parley/transport/driver"
 )
 
@@ -39,21 +37,11 @@ func (s *suite) connect(ctx context.Context, c *client) error {
 	}
 	c.conn = nil
 	c.opened = s.T.Len() // after the end of the old connection
-	conn, err := s.Open(ctx, driver.OpenOptions{Party: c.name, URL: s.bind.url(), Header: s.header()})
-	s.mark, c.openErr = c.opened, err
-	if err != nil {
-		var refused *driver.OpenError
-		if errors.As(err, &refused) && refused.Status != 0 {
-			s.RecordReach(steps.Opened)
-		}
-		if steps.Unreachable(err) {
-			return &steps.UnreachableError{Err: err}
-		}
-		return nil
-	}
-	s.RecordReach(steps.Greeted) // no message is due before the first chat
-	c.conn = conn
-	return nil
+	s.mark = c.opened
+	var err error // no message is due before the first chat
+	c.conn, c.openErr, err = s.Connect(ctx, driver.OpenOptions{Party: c.name, URL: s.bind.url(), Header: s.header()},
+		steps.Greeted)
+	return err
 }
 
 // connected ensures that a client has a connection.
@@ -103,14 +91,10 @@ func (s *suite) restart(ctx context.Context, kill bool) error {
 		how = "stopped"
 		s.disconnectAll()
 	}
-	err := s.Target.Restart(ctx, kill)
+	err := s.Restart(ctx, kill)
 	s.disconnectAll()
-	var missing *target.NotDeclaredError
-	switch {
-	case errors.As(err, &missing):
-		return steps.NotTestedf("%v", err)
-	case err != nil:
-		return s.Need(verdict.Finding{Expected: "the target " + how + " and started again", Observed: err.Error()})
+	if err != nil {
+		return err
 	}
 	s.resumes("the target was %s and started again", how)
 	s.mark = s.T.Len()

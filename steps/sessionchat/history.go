@@ -234,18 +234,22 @@ func (s *suite) noForeignTurns(name string) error {
 	if err != nil {
 		return err
 	}
-	ss := t.of
-	clauses := []string{"SC-004", "SC-009", "SC-017", "SC-027", "SC-057", "SC-060"}
-	for _, mine := range ss.turns {
+	return s.noStrangers(t.of, t.of.turns, "no turn of another session in a model request of "+t.of.agentID,
+		[]string{"SC-004", "SC-009", "SC-017", "SC-027", "SC-057", "SC-060"})
+}
+
+// noStrangers judges that the requests for these turns of a session have no other turn.
+func (s *suite) noStrangers(ss *session, turns []*turn, expected string, clauses []string) error {
+	for _, mine := range turns {
 		for _, call := range s.calls(mine) {
-			if foreign := strangers(call, ss.turns); len(foreign) > 0 {
+			if foreign := strangers(call, turns); len(foreign) > 0 {
 				s.straysIntoModel(ss, foreign)
-				return s.breach(clauses, mine.mark, "no turn of another session in a model request of "+ss.agentID,
+				return s.breach(clauses, mine.mark, expected,
 					fmt.Sprintf("the turn %s; the user's texts in it: %s", foreign[0], quoted(userTexts(call))))
 			}
 		}
 	}
-	return s.pass(clauses, t.mark)
+	return s.pass(clauses, turns[len(turns)-1].mark)
 }
 
 // strangers returns the nonces of directives in a request that belong to none of these turns, but to another session

@@ -2,7 +2,6 @@ package sessionchat
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/cucumber/godog"
 
@@ -65,18 +64,10 @@ func (s *suite) isNew(ctx context.Context, name string) error {
 		s.Note("the messages to the model are unknown: there is no model stub")
 		return s.Judge(verdict.Finding{Clauses: clauses, OK: true, Judge: verdict.ByModel})
 	}
-	calls := s.calls(ss.turns[0])
-	if len(calls) == 0 {
+	if len(s.calls(ss.turns[0])) == 0 {
 		return steps.NotTestedf("the model was not asked for the first chat of %s", name)
 	}
-	for _, call := range calls {
-		if foreign := strangers(call, ss.turns[:1]); len(foreign) > 0 {
-			s.straysIntoModel(ss, foreign)
-			return s.breach(clauses, ss.turns[0].mark, "a model request that contains only the first turn of "+ss.agentID,
-				fmt.Sprintf("one with the turn %s; the user's texts in it: %s", foreign[0], quoted(userTexts(call))))
-		}
-	}
-	return s.pass(clauses, ss.turns[0].mark)
+	return s.noStrangers(ss, ss.turns[:1], "a model request that contains only the first turn of "+ss.agentID, clauses)
 }
 
 // isSame reports whether a session has kept its id. If it may have been resumed meanwhile, a separate clause applies, a

@@ -236,7 +236,7 @@ var known = map[string]bool{vocab.SystemMessage: true, vocab.StreamMessage: true
 // UsualPlaces implements steps.Recognisable. A ping has no effect, and an unknown type is refused.
 func (Protocol) UsualPlaces() []steps.Place {
 	return steps.SocketPlaces([]string{`{"type":"` + vocab.PingType + `"}`, `{"type":"parley-hello"}`},
-		vocab.Path, "/ws", "/api/chat/ws", "/ws/chat", "/chat")
+		probe.UsualPaths...)
 }
 
 // Probe implements steps.Prober: a ping, and a chat without agent_id, which is refused (SC-030).

@@ -10,10 +10,12 @@ import (
 
 	"github.com/cucumber/godog"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps"
 	"parley/steps/sessionruntime/binding"
 	judge "parley/steps/sessionruntime/model"
+	"parley/steps/sessionruntime/probe"
 	"parley/target"
 	"parley/transport/driver"
 	"parley/transport/transcript"
@@ -31,18 +33,19 @@ func (s *suite) fence(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, miss := s.Await(ctx,
-		steps.Wait{Conn: bus, After: at, Kind: fenceKind, Proof: true, Match: func(r *transcript.Record) bool {
-			return isFenced(r, id)
-		}})
-	if s.unfenced = miss != nil; s.unfenced {
+	if _, miss := s.awaitFenced(ctx, fenced{id, at}); miss != nil {
 		return steps.NotTestedf("fence: no answer, so absence cannot be proved: %s", miss.Reason)
 	}
 	return nil
 }
 
-// fenceKind names what a fence waits for.
-const fenceKind = "the answer of a fence"
+// awaitFenced waits for the answer of a fence.
+func (s *suite) awaitFenced(ctx context.Context, f fenced) (transcript.Record, *verdict.Miss) {
+	rec, miss := s.Await(ctx, steps.Wait{Conn: bus, After: f.at, Kind: "the answer of a fence", Proof: true,
+		Match: func(r *transcript.Record) bool { return isFenced(r, f.id) }})
+	s.unfenced = miss != nil
+	return rec, miss
+}
 
 // askFence sends a fence without waiting for the answer.
 func (s *suite) askFence(ctx context.Context) (id string, at int, err error) {
@@ -63,11 +66,7 @@ func (s *suite) awaitPending(ctx context.Context) {
 	p := s.pending
 	s.pending = fenced{}
 	if p.at > 0 && s.latestFenced(p.id).N == 0 && !s.unfenced && s.model().Due(p.at) {
-		_, miss := s.Await(ctx,
-			steps.Wait{Conn: bus, After: p.at, Kind: fenceKind, Proof: true, Match: func(r *transcript.Record) bool {
-				return isFenced(r, p.id)
-			}})
-		s.unfenced = miss != nil
+		_, _ = s.awaitFenced(ctx, p)
 	}
 }
 
@@ -79,7 +78,7 @@ func (s *suite) awaitOverdue(ctx context.Context) {
 		return
 	}
 	s.awaitPending(ctx)
-	fenced := s.lastFenced()
+	fenced := s.latestFenced("")
 	if fenced.N <= s.passed {
 		return
 	}
@@ -104,9 +103,9 @@ func (s *suite) awaitOverdue(ctx context.Context) {
 	}
 }
 
-// isFenced reports whether a record answers a fence.
+// isFenced reports whether a record answers a fence; id "": any.
 func isFenced(r *transcript.Record, id string) bool {
-	return r.Event != nil && r.Event.Type == judge.FencedFrame && member(r, judge.ID) == id
+	return r.Event != nil && r.Event.Type == judge.FencedFrame && (id == "" || member(r, judge.ID) == id)
 }
 
 // earlyFence is the key that records that this target's fences prove nothing.
@@ -149,14 +148,10 @@ func (s *suite) fenceIsLate(ctx context.Context, inputs int) error {
 	if err != nil {
 		return err
 	}
-	_, miss := s.Await(ctx,
-		steps.Wait{Conn: bus, After: at, Kind: fenceKind, Proof: true, Match: func(r *transcript.Record) bool {
-			return isFenced(r, id)
-		}})
-	if s.unfenced = miss != nil; s.unfenced {
+	fenced, miss := s.awaitFenced(ctx, fenced{id, at})
+	if miss != nil {
 		return steps.NotTestedf("fence: no answer: %s%s", miss.Reason, s.inPlace(at))
 	}
-	fenced := s.latestFenced(id)
 	late, miss := s.Await(ctx,
 		steps.Wait{Conn: bus, After: fenced.N, Within: s.Env.Profile.Limits.Quiet.Duration,
 			Match: func(r *transcript.Record) bool {
@@ -172,16 +167,7 @@ func (s *suite) fenceIsLate(ctx context.Context, inputs int) error {
 	return nil
 }
 
-// lastFenced returns the record of the latest answer to a fence.
-func (s *suite) lastFenced() (fenced transcript.Record) {
-	for _, r := range s.Between(bus, 0, 0) {
-		if r.Event != nil && r.Event.Type == judge.FencedFrame {
-			fenced = r
-		}
-	}
-	return fenced
-}
-
+// latestFenced returns the record of the latest answer to a fence; id "": to any.
 func (s *suite) latestFenced(id string) (fenced transcript.Record) {
 	for _, r := range s.Between(bus, 0, 0) {
 		if isFenced(&r, id) {
@@ -306,8 +292,7 @@ func (p Protocol) IsServerEvent(ev *transcript.Event) bool {
 
 // UsualPlaces implements steps.Recognisable. A fence is answered even without a session.
 func (Protocol) UsualPlaces() []steps.Place {
-	return steps.SocketPlaces([]string{`{"parley":"` + vocab.Fence + `","id":"parley-hello"}`},
-		vocab.Path, "/bus", "/ws", "/v1/bus")
+	return steps.SocketPlaces([]string{`{"parley":"` + vocab.Fence + `","id":"parley-hello"}`}, probe.UsualPaths...)
 }
 
 // Probe implements steps.Prober: a fence, which is answered even without a session; nothing if the target does not

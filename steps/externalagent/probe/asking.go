@@ -16,8 +16,8 @@ import (
 // inquiry probes a running relay, or relay and host.
 type inquiry struct{ *probe.Session }
 
-// usual are the usual paths of a relay's WebSocket, the likeliest first.
-var usual = []string{proto.Path, "/ws", "/agent", "/api/agent/ws", "/relay"}
+// UsualPaths are the usual paths of a relay's WebSocket, the likeliest first.
+var UsualPaths = []string{proto.Path, "/ws", "/agent", "/api/agent/ws", "/relay"}
 
 // wire returns the wire of the profile, as far as it is known.
 func (p *inquiry) wire() *binding.Binding { return binding.Of(p.Profile) }
@@ -25,7 +25,7 @@ func (p *inquiry) wire() *binding.Binding { return binding.Of(p.Profile) }
 // all runs the whole probe: the first path that answers relay.join determines the wire.
 func (p *inquiry) all(ctx context.Context) {
 	wire := p.wire()
-	paths := p.Paths(wire.WS.Path, usual...)
+	paths := p.Paths(wire.WS.Path, UsualPaths...)
 	for _, path := range paths {
 		wire.WS.Path = path
 		if c := p.at(ctx, path); c != nil {

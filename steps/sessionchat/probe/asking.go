@@ -18,12 +18,12 @@ import (
 // inquiry examines a running server.
 type inquiry struct{ *probe.Session }
 
-// usual lists likely WebSocket paths, likeliest first.
-var usual = []string{proto.Path, "/ws", "/api/chat/ws", "/ws/chat", "/chat"}
+// UsualPaths lists likely WebSocket paths, likeliest first.
+var UsualPaths = []string{proto.Path, "/ws", "/api/chat/ws", "/ws/chat", "/chat"}
 
 // all examines everything: it reads the wire at the first path where a chat is answered.
 func (p *inquiry) all(ctx context.Context) *answers {
-	for _, path := range p.Paths(binding.Of(p.Profile).WS.Path, usual...) {
+	for _, path := range p.Paths(binding.Of(p.Profile).WS.Path, UsualPaths...) {
 		if h, ok := p.at(ctx, path); ok || ctx.Err() != nil {
 			h.wire.WS.Path = path
 			return h

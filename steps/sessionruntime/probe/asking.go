@@ -20,13 +20,13 @@ import (
 // inquiry probes an orchestrator: it is the bus and every party on it.
 type inquiry struct{ *probe.Session }
 
-// usual lists the paths where an orchestrator may have its WebSocket, likeliest first.
-var usual = []string{proto.Path, "/bus", "/ws", "/v1/bus"}
+// UsualPaths lists the paths where an orchestrator may have its WebSocket, likeliest first.
+var UsualPaths = []string{proto.Path, "/bus", "/ws", "/v1/bus"}
 
 // socket probes over ws: the first path where a set-up frame is answered determines the wire.
 func (p *inquiry) socket(ctx context.Context) {
 	wire := p.wire()
-	paths := p.Paths(wire.WS.Path, usual...)
+	paths := p.Paths(wire.WS.Path, UsualPaths...)
 	for _, path := range paths {
 		wire.WS.Path = path
 		if p.at(ctx, &ws.Driver{TLS: p.Profile.TLSConfig()}, path, "WebSocket "+path) || ctx.Err() != nil {
