@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	vocab "parley/protocol/externalagent"
+	"parley/steps/obligation/obligationtest"
 	"parley/transport/transcript"
 	wjson "parley/transport/wire/json"
 )
@@ -26,41 +26,10 @@ import (
 // a complete envelope with the payload {} by default; anything else is on the wire verbatim.
 func script(t testing.TB, lines string) []transcript.Record {
 	t.Helper()
-	var out []transcript.Record
-	var now time.Duration
-	for line := range strings.SplitSeq(lines, "\n") {
-		words := strings.SplitN(strings.TrimLeft(line, " \t"), " ", 3)
-		if len(words) < 2 {
-			continue
-		}
-		if words[0] == "+" {
-			d, err := time.ParseDuration(words[1])
-			if err != nil {
-				t.Fatalf("%q: %v", line, err)
-			}
-			now += d
-			continue
-		}
-		r := transcript.Record{N: len(out) + 1, At: now, Conn: words[0], Dir: transcript.Received}
-		switch words[1] {
-		case "open":
-			r.Kind = transcript.Open
-		case "closed":
-			r.Kind = transcript.Closed
-		case "failed":
-			r.Kind = transcript.Failure
-		case "<", ">":
-			r.Kind, r.Type, r.Bytes = transcript.Frame, "text", []byte(frame(t, append(words, "")[2]))
-			if words[1] == ">" {
-				r.Dir = transcript.Sent
-			}
-			decode(&r)
-		default:
-			r.Conn, r.Dir, r.Kind, r.Label = "", transcript.Noted, transcript.Remark, strings.Join(words[1:], " ")
-		}
-		out = append(out, r)
-	}
-	return out
+	return obligationtest.Script(t, lines, func(r *transcript.Record) {
+		r.Bytes = []byte(frame(t, string(r.Bytes)))
+		decode(r)
+	})
 }
 
 // frame returns the text that a line has on the wire.

@@ -1,12 +1,11 @@
 package model
 
 import (
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	vocab "parley/protocol/sessionchat"
+	"parley/steps/obligation/obligationtest"
 	"parley/transport/transcript"
 	wjson "parley/transport/wire/json"
 )
@@ -27,44 +26,9 @@ import (
 // members are not given as JSON is complete: an agent_id, a session_id (or null), and its text.
 func script(t testing.TB, lines string) []transcript.Record {
 	t.Helper()
-	var out []transcript.Record
-	var now time.Duration
-	for line := range strings.SplitSeq(lines, "\n") {
-		words := strings.SplitN(strings.TrimLeft(line, " \t"), " ", 4)
-		if len(words) < 2 {
-			continue
-		}
-		if words[0] == "+" {
-			d, err := time.ParseDuration(words[1])
-			if err != nil {
-				t.Fatalf("%q: %v", line, err)
-			}
-			now += d
-			continue
-		}
-		r := transcript.Record{N: len(out) + 1, At: now, Conn: words[0], Dir: transcript.Received}
-		switch words[1] {
-		case "open":
-			r.Kind = transcript.Open
-		case "closed":
-			r.Kind = transcript.Closed
-			if len(words) > 2 {
-				r.Status, _ = strconv.Atoi(words[2])
-			}
-		case "junk":
-			r.Kind, r.Type, r.Bytes = transcript.Frame, "text", []byte("junk")
-		case "<", ">":
-			r.Kind, r.Type, r.Bytes = transcript.Frame, "text", []byte(strings.Join(words[2:], " "))
-			if words[1] == ">" {
-				r.Dir = transcript.Sent
-			}
-			r.Event = event(t, r.Dir, append(words, "")[2:4])
-		default:
-			r.Conn, r.Dir, r.Kind, r.Label = "", transcript.Noted, transcript.Remark, strings.Join(words[1:], " ")
-		}
-		out = append(out, r)
-	}
-	return out
+	return obligationtest.Script(t, lines, func(r *transcript.Record) {
+		r.Event = event(t, r.Dir, append(strings.SplitN(string(r.Bytes), " ", 2), ""))
+	})
 }
 
 // event parses a type, and the members of the message as JSON or in short form.
