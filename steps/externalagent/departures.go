@@ -3,6 +3,7 @@ package externalagent
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -90,17 +91,8 @@ func (s *suite) departureSteps() []step {
 			return []any{envelope(vocab.ErrorMessage, "", t.id, notActive)}
 		})},
 		{`^relay\.joined comes late$`, s.joinsLate},
-		{`^the host sends (.+) before the first state$`, func(what string) error {
-			return s.withJunk(what, func(p *play, junk func() []any) { p.beforeFirst = junk; s.agent.planned++ })
-		}},
-		{`^the host sends (.+) before the result of call (\d+)$`, func(what string, n int) error {
-			return s.withJunk(what, func(_ *play, junk func() []any) {
-				_ = s.plan(n, nil, func(t turn) []any { return append(junk(), t.result, t.updated()) })
-			})
-		}},
-		{`^the host sends (.+) after the first state$`, func(what string) error {
-			return s.withJunk(what, func(p *play, junk func() []any) { p.afterFirst = junk })
-		}},
+		{`^the host sends (.+) (before the first state|after the first state|before the result of call \d+)$`,
+			s.sendsUnasked},
 	}
 }
 
@@ -142,8 +134,8 @@ func (s *suite) okAloneAndSlow(call, result object) bool {
 	return okAlone(call, result) && i >= 0 && s.calledLate(at, &after[i]) != ""
 }
 
-// withJunk looks up a message that no agent has to expect, by the words of features, for a play that will send it.
-func (s *suite) withJunk(what string, send func(p *play, junk func() []any)) error {
+// sendsUnasked makes the host send a message that no agent has to expect, by the words of features.
+func (s *suite) sendsUnasked(what, when string) error {
 	if s.agent == nil {
 		return steps.NotTestedf("no host awaits the agent yet")
 	}
@@ -152,7 +144,16 @@ func (s *suite) withJunk(what string, send func(p *play, junk func() []any)) err
 	if !known {
 		return fmt.Errorf("no step sends %q", what)
 	}
-	send(p, junk)
+	switch when {
+	case "before the first state":
+		p.beforeFirst = junk
+		s.agent.planned++
+	case "after the first state":
+		p.afterFirst = junk
+	default:
+		n, _ := strconv.Atoi(when[strings.LastIndex(when, " ")+1:])
+		return s.plan(n, nil, func(t turn) []any { return append(junk(), t.result, t.updated()) })
+	}
 	return nil
 }
 
