@@ -359,11 +359,11 @@ func (s *suite) provokes(ctx context.Context, p *party, what string) error {
 // unmoved judges that refused calls have had no effect (EA-074) and that the agent is in step. If one of them was
 // accepted, which has been judged already, its effect is unknown: the flow may have moved.
 func (s *suite) unmoved(ctx context.Context, p *party, before state, calls []*request) (moved bool, err error) {
-	if len(calls) == 0 {
-		return false, nil
-	}
 	if slices.ContainsFunc(calls, func(q *request) bool { return !s.wasRefused(q) }) {
 		return true, nil
+	}
+	if len(calls) == 0 || !s.Judges("EA-074") { // the scenario does not ask what refused calls have done
+		return false, nil
 	}
 	now, err := s.snapshot(ctx, p)
 	if err != nil {
