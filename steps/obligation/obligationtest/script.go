@@ -20,7 +20,8 @@ import (
 //	- a remark
 //	+ 45s
 //
-// where + lets time pass. frame completes the record of what is sent or received, which has its text as it stands there.
+// where + lets time pass. frame completes the record of what is sent or received, which has its text as it stands
+// there.
 func Script(t testing.TB, lines string, frame func(r *transcript.Record)) (out []transcript.Record) {
 	t.Helper()
 	var now time.Duration
