@@ -97,6 +97,10 @@ func executeCommand(args []string, s *streams, rootOf func(*streams) *cobra.Comm
 	out := &sink{w: s.Out}
 	kept := *s
 	kept.Out = out
+	args, err := loadPacks(args)
+	if err != nil {
+		return s.exitWith(out.outputError(err))
+	}
 	root := rootOf(&kept)
 	root.SetArgs(args)
 	return s.exitWith(out.outputError(root.ExecuteContext(ctx)))

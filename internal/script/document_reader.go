@@ -133,6 +133,17 @@ func (v Value) Keys() (out []string) {
 	return out
 }
 
+// Items returns the items of a list; ok is false if the value is none.
+func (v Value) Items() (out []Value, ok bool) {
+	if v.n == nil || v.n.kind != list {
+		return nil, false
+	}
+	for _, n := range v.n.list {
+		out = append(out, Value{n})
+	}
+	return out, true
+}
+
 // Scalar returns a single value: nil, bool, int64, uint64, float64 or string; nil for a list or map.
 func (v Value) Scalar() any {
 	if v.n == nil {

@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"os"
+	"slices"
+	"strings"
+
+	"parley/steps"
+	"parley/steps/pack"
+)
+
+// loadPacks loads the protocols that a command line names by their folders (--protocol ./my-protocol), adds them to the
+// suite, and returns the command line with their ids. A name is a folder if it contains a separator, or is ".".
+func loadPacks(args []string) ([]string, error) {
+	out := slices.Clone(args)
+	for i, arg := range out {
+		flag, value, joined := strings.Cut(arg, "=")
+		switch {
+		case arg == "--":
+			return out, nil
+		case flag != "--protocol":
+			continue
+		case !joined && i+1 < len(out):
+			i, value = i+1, out[i+1]
+		}
+		if !strings.ContainsRune(value, os.PathSeparator) && value != "." && value != ".." {
+			continue
+		}
+		p, err := pack.Load(value)
+		if err != nil {
+			return nil, err
+		}
+		id := steps.Name(p)
+		if known, err := suite.Find(id); err == nil {
+			if _, again := known.(*pack.Pack); !again {
+				return nil, usagef("%s: the id %s is that of a bundled protocol (protocol: my-%s)", value, id, id)
+			}
+		} else {
+			suite = steps.NewProtocols(suite.Version, append(slices.Clone(suite.All), p)...)
+		}
+		if out[i] = id; joined {
+			out[i] = flag + "=" + id
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,140 @@
+package pack
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"strings"
+
+	"parley/target"
+	"parley/transport/driver"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
+)
+
+// binding is the protocol's section of a profile: where the wire of a target differs from the document.
+type binding struct {
+	SSE struct {
+		Open string `yaml:"open"` // path of the stream
+		Send string `yaml:"send"` // method and path of messages, with ${name}
+	} `yaml:"sse"`
+	WS   target.WSWire `yaml:"ws"`
+	Post struct {
+		Path string `yaml:"path"`
+	} `yaml:"post"`
+	Type    target.Pointer            `yaml:"type"`    // where messages have their type
+	Members map[string]target.Pointer `yaml:"members"` // where they have other members
+	Names   map[string]target.Names   `yaml:"names"`   // this wire's names for the document's types
+}
+
+// binding returns the wire of the document.
+func (d *document) binding() *binding {
+	b := &binding{Type: d.typeAt, Members: maps.Clone(d.members), WS: target.WSWire{Path: d.ws, Subprotocols: d.subprotocols}}
+	b.SSE.Open, b.SSE.Send, b.Post.Path = d.open, d.send, d.post
+	return b
+}
+
+// codec translates between the document's messages and the wire of one target.
+type codec struct {
+	*binding
+	doc    *document
+	base   string
+	driver string
+}
+
+// stream returns the URL to which a client connects.
+func (c codec) stream() string {
+	switch c.driver {
+	case target.WS:
+		return c.base + c.WS.Path
+	case post:
+		return c.base + c.Post.Path
+	}
+	return c.base + c.SSE.Open
+}
+
+// encode returns the message of a type with the given members. find fills the holes of its path.
+func (c codec) encode(kind string, members map[string]any, find func(string) (any, error)) (driver.Message, error) {
+	body := map[string]any{}
+	for name, v := range members {
+		at, elsewhere := c.Members[name]
+		if !elsewhere {
+			body[name] = v
+			continue
+		}
+		if err := at.Set(body, v); err != nil {
+			return driver.Message{}, err
+		}
+	}
+	if !c.doc.named || c.driver == target.WS {
+		if err := c.Type.Set(body, target.Sent(c.Names, kind)); err != nil {
+			return driver.Message{}, err
+		}
+	}
+	b, err := wjson.Encode(body)
+	if err != nil {
+		return driver.Message{}, err
+	}
+	return c.carry(kind, b, find)
+}
+
+// carry puts bytes into a message of the transport.
+func (c codec) carry(label string, body []byte, find func(string) (any, error)) (driver.Message, error) {
+	m := driver.Message{Label: label, Body: body}
+	switch c.driver {
+	case target.SSE:
+		method, path, _ := strings.Cut(c.SSE.Send, " ")
+		if path == "" {
+			return m, fmt.Errorf("the protocol does not say how a client sends messages beside an event stream (transports.sse.send)")
+		}
+		filled, err := fillText(path, func(name string) (any, error) {
+			v, err := find(name)
+			return url.PathEscape(fmt.Sprint(v)), err
+		})
+		if err != nil {
+			return m, err
+		}
+		m.Method, m.URL = method, c.base+fmt.Sprint(filled)
+	case post:
+		m.Method, m.URL = "POST", c.base+c.Post.Path
+	}
+	return m, nil
+}
+
+// decode sets the Event of a record: its meaning in the document's terms.
+func (c codec) decode(r *transcript.Record) {
+	switch r.Kind {
+	case transcript.Stream, transcript.Frame, transcript.Request:
+	default:
+		return
+	}
+	v, faults, err := wjson.Decode(r.Bytes)
+	body, object := v.(map[string]any)
+	if err != nil || !object {
+		return
+	}
+	data := body
+	if len(c.Members) > 0 {
+		data = maps.Clone(body)
+		for name, at := range c.Members {
+			delete(data, name)
+			if member, ok := at.Get(v); ok {
+				data[name] = member
+			}
+		}
+	}
+	ev := &transcript.Event{Data: data, Envelope: v}
+	if kind, ok := c.Type.Get(v); ok {
+		ev.Type, _ = kind.(string)
+	}
+	if r.Kind == transcript.Stream && ev.Type == "" {
+		ev.Type = r.Type
+	}
+	for _, f := range faults {
+		ev.Faults = append(ev.Faults, fmt.Sprint(f))
+	}
+	ev.Type = target.Original(c.Names, ev.Type)
+	if r.Event = ev; r.Label == "" {
+		r.Label = ev.Type
+	}
+}

@@ -1,0 +1,387 @@
+package pack
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cucumber/godog"
+
+	"parley/features/verdict"
+	"parley/steps"
+	"parley/transport/driver"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
+)
+
+const who = `client (\w+)`
+
+// register registers the general steps, which every pack has, and the phrases of this one.
+func (s *suite) register(sc *godog.ScenarioContext) {
+	s.registerConnecting(sc)
+	s.registerSending(sc)
+	s.registerReceiving(sc)
+	for _, p := range s.doc.phrases {
+		steps.Step(sc, p.expression(), p.handler())
+	}
+}
+
+func (s *suite) registerConnecting(sc *godog.ScenarioContext) {
+	steps.Step(sc, `^`+who+` connects$`, func(ctx context.Context, name string) error {
+		return s.connects(ctx, name, nil)
+	})
+	steps.Step(sc, `^`+who+` is connected$`, s.isConnected)
+	steps.Step(sc, `^`+who+` reconnects with the id of its last event$`, s.reconnects)
+	steps.Step(sc, `^`+who+` (disconnects|loses its connection)$`, s.leaves)
+}
+
+func (s *suite) registerSending(sc *godog.ScenarioContext) {
+	steps.Step(sc, `^`+who+` sends "([\w./-]+)"$`, func(ctx context.Context, name, kind string) error {
+		return s.sends(ctx, name, kind, nil)
+	})
+	steps.Step(sc, `^`+who+` sends "([\w./-]+)" with (\{.*\})$`, func(ctx context.Context, name, kind, body string) error {
+		members, err := objectOf(body)
+		if err != nil {
+			return err
+		}
+		return s.sends(ctx, name, kind, members)
+	})
+	steps.Step(sc, `^`+who+` sends "([\w./-]+)" with$`,
+		func(ctx context.Context, name, kind string, table *godog.Table) error {
+			members, err := membersOf(table)
+			if err != nil {
+				return err
+			}
+			return s.sends(ctx, name, kind, members)
+		})
+	steps.Step(sc, `^`+who+` sends "([\w./-]+)" without "([\w-]+)"$`,
+		func(ctx context.Context, name, kind, member string) error {
+			return s.sends(ctx, name, kind, nil, member)
+		})
+	steps.Step(sc, `^`+who+` sends "([\w./-]+)" (\d+) times without waiting$`, s.sendsMany)
+	steps.Step(sc, `^`+who+` sends the text (.+)$`, s.sendsText)
+	steps.Step(sc, `^`+who+` keeps (.+) as "(\w+)"$`, s.keepsValue)
+}
+
+func (s *suite) registerReceiving(sc *godog.ScenarioContext) {
+	steps.Step(sc, `^`+who+` is answered$`, func(ctx context.Context, name string) error {
+		return s.isAnswered(ctx, s.client(name))
+	})
+	steps.Step(sc, `^`+who+` receives "([\w./-]+)"$`, func(ctx context.Context, name, kind string) error {
+		return s.receives(ctx, name, kind, "")
+	})
+	steps.Step(sc, `^`+who+` receives "([\w./-]+)" where (.+)$`, s.receives)
+	steps.Step(sc, `^`+who+` has received no "([\w./-]+)"$`, func(ctx context.Context, name, kind string) error {
+		return s.hasReceivedNone(ctx, name, kind, "")
+	})
+	steps.Step(sc, `^`+who+` has received no "([\w./-]+)" where (.+)$`, s.hasReceivedNone)
+	steps.Step(sc, `^`+who+`'s message is answered with status (\d+)$`, s.isAnsweredWith)
+	steps.Step(sc, `^everything is handled$`, s.allHandled)
+}
+
+func (s *suite) leaves(name, how string) error {
+	c := s.client(name)
+	if c.conn == nil {
+		return steps.NotTestedf("client %s has no connection", name)
+	}
+	mode := driver.Graceful
+	if how != "disconnects" {
+		mode = driver.Reset
+	}
+	conn := c.conn
+	c.conn = nil
+	return conn.Close(mode)
+}
+
+// reconnects opens another connection, which says what the last event was (Last-Event-ID, of event streams).
+func (s *suite) reconnects(ctx context.Context, name string) error {
+	c, last := s.client(name), ""
+	for _, r := range s.Between(name, c.begun, 0) {
+		if r.Kind == transcript.Stream && r.ID != "" {
+			last = r.ID
+		}
+	}
+	if last == "" {
+		return steps.NotTestedf("no event of client %s has an id", name)
+	}
+	return s.connects(ctx, name, http.Header{"Last-Event-Id": {last}})
+}
+
+// objectOf reads a JSON object.
+func objectOf(text string) (map[string]any, error) {
+	v, _, err := wjson.Decode([]byte(text))
+	members, ok := v.(map[string]any)
+	if err != nil || !ok {
+		return nil, fmt.Errorf("%s is not a JSON object", text)
+	}
+	return members, nil
+}
+
+// membersOf reads a table of members and values. A value is JSON; other text stands for itself.
+func membersOf(table *godog.Table) (map[string]any, error) {
+	out := map[string]any{}
+	for _, row := range table.Rows {
+		if len(row.Cells) != 2 {
+			return nil, fmt.Errorf("the table has %d columns: it needs a member and its value", len(row.Cells))
+		}
+		out[row.Cells[0].Value] = cellValue(row.Cells[1].Value)
+	}
+	return out, nil
+}
+
+func cellValue(text string) any {
+	if v, _, err := wjson.Decode([]byte(text)); err == nil {
+		return v
+	}
+	return text
+}
+
+func (s *suite) sendsMany(ctx context.Context, name, kind string, n int) error {
+	const most = 1000
+	if n > most {
+		return fmt.Errorf("at most %d", most)
+	}
+	for range n {
+		if err := s.sends(ctx, name, kind, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *suite) sendsText(ctx context.Context, name, text string) error {
+	c := s.client(name)
+	find := s.finder(c)
+	filled, err := fillText(text, find)
+	if err != nil {
+		return err
+	}
+	m, err := s.codec.carry("a text", []byte(fmt.Sprint(filled)), find)
+	if err != nil {
+		return err
+	}
+	return s.sendMessage(ctx, c, m)
+}
+
+// keepsValue keeps the value of an expression on the last message that a client received.
+func (s *suite) keepsValue(_ context.Context, name, text, as string) error {
+	c := s.client(name)
+	e, err := compile(text, s.doc.names())
+	if err != nil {
+		return err
+	}
+	s.follow()
+	for _, r := range slices.Backward(s.Between(name, c.begun, 0)) {
+		m := s.doc.read(r)
+		if m == nil || isSpecial(m.kind) {
+			continue
+		}
+		if v, err := e.value(s.model.scopeOf(m)); err == nil && v != nil {
+			c.kept[as] = v
+			return nil
+		}
+	}
+	return steps.NotTestedf("no message of client %s has %s", name, text)
+}
+
+// isAnswered waits until nothing is owed any more because of a client's last act.
+func (s *suite) isAnswered(ctx context.Context, c *client) error {
+	if c.err != nil {
+		return s.notOpened(c)
+	}
+	return s.awaitOwed(ctx, c)
+}
+
+// receives waits for a message of a type, and judges those clauses of the scenario of which no rule says anything.
+func (s *suite) receives(ctx context.Context, name, kind, where string) error {
+	c := s.client(name)
+	if c.err != nil {
+		return s.notOpened(c)
+	}
+	match, err := s.matcher(c, kind, where)
+	if err != nil {
+		return err
+	}
+	what := strconv.Quote(kind)
+	if where != "" {
+		what += " where " + where
+	}
+	w := steps.Wait{Conn: name, After: c.mark, Greeting: c.last == "", Match: match}
+	if !w.Greeting {
+		w.Fence = s.fence(c)
+	}
+	r, miss := s.Await(ctx, w)
+	s.follow()
+	left := s.unruled()
+	switch {
+	case miss == nil && len(left) > 0:
+		return s.Judge(verdict.Finding{Clauses: left, OK: true, At: r.N})
+	case miss == nil:
+		return nil
+	case len(left) > 0:
+		return s.Need(miss.Check(what, left...))
+	}
+	return s.missing(c, miss, what)
+}
+
+// matcher matches messages of a type to a client for which an expression holds.
+func (s *suite) matcher(c *client, kind, where string) (func(*transcript.Record) bool, error) {
+	if !slices.Contains(s.doc.receives, kind) && !isSpecial(kind) {
+		return nil, fmt.Errorf("the protocol has no message %q that servers send: %s", kind,
+			strings.Join(s.doc.receives, ", "))
+	}
+	var e *expression
+	if where != "" {
+		filled, err := fillText(where, func(name string) (any, error) {
+			v, err := s.finder(c)(name)
+			return wjson.Compact(v), err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if e, err = compile(fmt.Sprint(filled), s.doc.names()); err != nil {
+			return nil, err
+		}
+	}
+	return func(r *transcript.Record) bool {
+		if r.N > s.seen {
+			s.take(*r)
+		}
+		m := s.doc.read(*r)
+		return m != nil && m.from == "server" && m.kind == kind && e.holds(s.model.scopeOf(m))
+	}, nil
+}
+
+// unruled lists the clauses of the scenario of which no rule of the document says anything: its steps judge them.
+func (s *suite) unruled() (out []string) {
+	for _, id := range s.doc.stepClauses {
+		if s.Judges(id) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// hasReceivedNone proves by a fence that no such message came since the client's connection.
+func (s *suite) hasReceivedNone(ctx context.Context, name, kind, where string) error {
+	c := s.client(name)
+	match, err := s.matcher(c, kind, where)
+	if err != nil {
+		return err
+	}
+	if err := s.allHandled(ctx); err != nil {
+		return err
+	}
+	left := s.unruled()
+	for _, r := range s.Between(name, c.begun, 0) {
+		if match(&r) && len(left) > 0 {
+			return s.Judge(steps.CheckOf(r, false, fmt.Sprintf("no %q", kind), left...))
+		}
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	return s.Judge(verdict.Finding{Clauses: left, OK: true, At: s.T.Len()})
+}
+
+func (s *suite) isAnsweredWith(ctx context.Context, name string, status int) error {
+	c := s.client(name)
+	r, miss := s.answered(ctx, c)
+	s.follow()
+	if miss != nil {
+		return s.missing(c, miss, "an HTTP answer")
+	}
+	if left := s.unruled(); len(left) > 0 {
+		return s.Judge(steps.CheckOf(r, r.Status == status, fmt.Sprintf("status %d", status), left...))
+	}
+	return nil
+}
+
+// allHandled fences every client: everything that was sent to it before has come. Two rounds show that, too, of what
+// one client's messages cause at another.
+func (s *suite) allHandled(ctx context.Context) error {
+	if s.doc.fence == nil {
+		return steps.NotTestedf("the protocol has no fence, so that an absence cannot be proved")
+	}
+	names := slices.Sorted(maps.Keys(s.clients))
+	for round := range min(len(names), 2) {
+		for _, name := range names {
+			c := s.clients[name]
+			if c.conn == nil {
+				continue
+			}
+			after := s.T.Len()
+			is := s.fence(c)(ctx)
+			if is == nil {
+				return steps.NotTestedf("client %s cannot send %s", name, s.doc.fence.send)
+			}
+			if _, miss := s.Await(ctx, steps.Wait{Conn: name, After: after, Proof: true, Match: is}); miss != nil {
+				return steps.NotTestedf("%s of client %s is not answered, so that an absence is not proved (round %d): %s",
+					s.doc.fence.send, name, round+1, miss.Reason)
+			}
+		}
+	}
+	s.follow()
+	return nil
+}
+
+// names are what expressions know in steps.
+func (d *document) names() []string {
+	out := slices.Clone(scopeNames)
+	for _, b := range d.bags {
+		out = append(out, b.name)
+	}
+	return out
+}
+
+// expression returns the expression of a phrase: {name} stands for a word, or a text in quotes.
+func (p phrase) expression() string {
+	out, rest := "^", p.text
+	for {
+		at := vary.FindStringIndex(rest)
+		if at == nil {
+			return out + regexp.QuoteMeta(rest) + "$"
+		}
+		out += regexp.QuoteMeta(rest[:at[0]])
+		if strings.HasSuffix(rest[:at[0]], `"`) {
+			out += `([^"]*)`
+		} else {
+			out += `(\w+)`
+		}
+		rest = rest[at[1]:]
+	}
+}
+
+// handler returns a function with as many texts as the expression has groups.
+func (p phrase) handler() any {
+	in := make([]reflect.Type, len(vary.FindAllString(p.text, -1)))
+	for i := range in {
+		in[i] = reflect.TypeFor[string]()
+	}
+	of := reflect.FuncOf(in, []reflect.Type{reflect.TypeFor[godog.Steps]()}, false)
+	return reflect.MakeFunc(of, func(args []reflect.Value) []reflect.Value {
+		var texts []string
+		for _, a := range args {
+			texts = append(texts, a.String())
+		}
+		return []reflect.Value{reflect.ValueOf(p.expand(texts))}
+	}).Interface()
+}
+
+func (p phrase) expand(args []string) godog.Steps {
+	values := map[string]string{}
+	for i, m := range vary.FindAllStringSubmatch(p.text, -1) {
+		values[m[0]] = args[i]
+	}
+	var out godog.Steps
+	for _, step := range p.steps {
+		out = append(out, vary.ReplaceAllStringFunc(step, func(name string) string { return values[name] }))
+	}
+	return out
+}

@@ -1,0 +1,161 @@
+package pack
+
+import (
+	"fmt"
+	"mime"
+	"slices"
+	"time"
+
+	"parley/internal/cut"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
+)
+
+// message is a record as the rules read it.
+type message struct {
+	r    transcript.Record
+	kind string // type, or one of special; "": none that a rule names
+	from string // client or server
+	it   any    // the decoded message, or body of an HTTP answer; nil: none
+	http any    // of an HTTP answer and an opened connection: status and media type
+}
+
+// Record implements obligation.Message.
+func (m *message) Record() int { return m.r.N }
+
+// Time implements obligation.Message.
+func (m *message) Time() time.Duration { return m.r.At }
+
+// Title implements obligation.Message.
+func (m *message) Title() string {
+	if m.r.Event != nil && m.r.Event.Type != "" {
+		return m.r.Event.Type
+	}
+	if m.r.Label != "" {
+		return m.r.Label
+	}
+	return m.kind
+}
+
+// described quotes a message in a finding.
+func (m *message) described() string {
+	if len(m.r.Bytes) > 0 {
+		return cut.Head(m.Title()+" "+string(m.r.Bytes), 300)
+	}
+	r := m.r
+	r.N, r.At = 0, 0
+	return r.Line(300)
+}
+
+// read returns what the rules read in a record; nil: nothing.
+func (d *document) read(r transcript.Record) *message {
+	m := &message{r: r, from: "client"}
+	if r.Dir == transcript.Received {
+		m.from = "server"
+	}
+	switch r.Kind {
+	case transcript.Open:
+		m.kind = connecting
+		if r.Dir == transcript.Received {
+			m.kind, m.http = connected, answerOf(r)
+		}
+	case transcript.Closed, transcript.Failure:
+		m.kind = ended
+	case transcript.Response:
+		m.kind, m.http = answer, answerOf(r)
+		if v, _, err := wjson.Decode(r.Bytes); err == nil {
+			m.it = plain(v)
+		}
+	case transcript.Request, transcript.Stream, transcript.Frame:
+		d.readBody(m)
+	default:
+		return nil
+	}
+	return m
+}
+
+// readBody reads a message of the protocol. One that is no JSON object, or has no known type, has a kind of its own.
+func (d *document) readBody(m *message) {
+	if m.r.Event == nil {
+		m.kind = malformed
+		return
+	}
+	m.it, m.kind = plain(m.r.Event.Data), m.r.Event.Type
+	if !d.knows(m.kind, m.from) {
+		m.kind = unknown
+	}
+}
+
+// knows reports whether a side sends messages of a type.
+func (d *document) knows(kind, from string) bool {
+	if from == "client" {
+		_, ok := d.sends[kind]
+		return ok
+	}
+	return slices.Contains(d.receives, kind)
+}
+
+// answerOf has the status and the media type of an HTTP answer.
+func answerOf(r transcript.Record) map[string]any {
+	return map[string]any{"status": r.Status, "media": mediaOf(r.Type), "type": r.Type}
+}
+
+// selects reports whether a trigger is about a message, in a scope in which it is "it".
+func (t *trigger) selects(m *message, in scope) bool {
+	if t.from != "" && t.from != m.from {
+		return false
+	}
+	if t.types != nil && !slices.Contains(t.types, m.kind) {
+		return false
+	}
+	if t.types == nil && isSpecial(m.kind) { // a rule about any message is about messages of the protocol
+		return false
+	}
+	return t.where.holds(in)
+}
+
+// words names what a trigger selects.
+func (t *trigger) words() string {
+	name := "a message"
+	for i, kind := range t.types {
+		if i == 0 {
+			name = kindWords(kind)
+		} else {
+			name += " or " + kindWords(kind)
+		}
+	}
+	if t.where != nil {
+		name += " where " + t.where.text
+	}
+	return name
+}
+
+func kindWords(kind string) string {
+	switch kind {
+	case answer:
+		return "an HTTP answer"
+	case connected:
+		return "an opened connection"
+	case ended:
+		return "the end of the connection"
+	}
+	return kind
+}
+
+func isSpecial(kind string) bool { return slices.Contains(special, kind) }
+
+// scopeOf is what expressions know about a message.
+func scopeOf(m *message) scope {
+	return scope{"it": m.it, "kind": m.kind, "from": m.from, "conn": m.r.Conn, "http": m.http, "act": nil}
+}
+
+func keyOf(v any) string { return fmt.Sprint(v) }
+
+// mediaOf is the media type of a Content-Type, without its parameters.
+func mediaOf(contentType string) string {
+	media, _, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		return contentType
+	}
+	return media
+}

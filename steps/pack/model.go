@@ -1,0 +1,330 @@
+package pack
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"parley/features/verdict"
+	"parley/steps/obligation"
+	"parley/transport/transcript"
+)
+
+type (
+	book = obligation.Book[*message, *rule]
+	owed = obligation.Owed[*message, *rule]
+)
+
+// model folds the records of a transcript by the rules of a document. It implements obligation.Reaching.
+type model struct {
+	doc      *document
+	observer obligation.Observer
+	books    map[string]*book // by connection
+	order    []string         // the connections, in their order
+	bags     map[string]map[string]any
+	seen     map[*rule]map[string]int // unique: value → record
+	last     map[*rule]map[string]any // grows: by connection
+	begun    map[string]bool          // connections on which the server has sent a message
+	bans     []ban
+	fences   map[string][]*message // requests that fence, by connection
+	tally    obligation.Tally
+	findings []verdict.Finding // of no connection
+}
+
+// ban forbids messages.
+type ban struct {
+	rule  *rule
+	cause *message
+}
+
+// Bounds of what a model remembers of one transcript.
+const (
+	mostBags   = 20_000
+	mostSeen   = 100_000
+	mostBans   = 1000
+	mostFences = 1000
+	mostBooked = 1000 // of each connection
+)
+
+func newModel(d *document, o obligation.Observer) *model {
+	return &model{doc: d, observer: o, books: map[string]*book{}, bags: map[string]map[string]any{},
+		seen: map[*rule]map[string]int{}, last: map[*rule]map[string]any{}, begun: map[string]bool{},
+		fences: map[string][]*message{}, tally: obligation.Tally{}}
+}
+
+// bookOf returns the book of a connection.
+func (mo *model) bookOf(conn string) *book {
+	b := mo.books[conn]
+	if b == nil {
+		b = &book{Model: "connection " + conn, Tally: mo.tally, Patient: mo.observer != obligation.Ours,
+			Loose: mo.observer == obligation.Partial,
+			Name:  func(o *owed) (on, owes string) { return o.Cause.Title(), o.What }}
+		mo.books[conn], mo.order = b, append(mo.order, conn)
+	}
+	return b
+}
+
+// Take implements obligation.Model.
+func (mo *model) Take(r transcript.Record) {
+	if r.Late {
+		return
+	}
+	if r.Kind == transcript.Remark {
+		mo.givenUp(r)
+		return
+	}
+	m := mo.doc.read(r)
+	if m == nil {
+		return
+	}
+	b := mo.bookOf(r.Conn)
+	if m.kind == connecting { // a new connection of the party owes nothing of the former one
+		mo.bags["connection "+r.Conn] = nil
+		delete(mo.begun, r.Conn)
+		for _, of := range mo.last {
+			delete(of, r.Conn)
+		}
+	}
+	in := mo.scopeOf(m)
+	if m.from == "server" {
+		b.Settle(m)
+	} else {
+		b.Delivered(m)
+	}
+	mo.judgeFirst(m, in, b)
+	mo.judgeBans(m, in)
+	for _, rule := range mo.doc.rules {
+		if rule.on.selects(m, in) && rule.when.holds(in) {
+			mo.apply(rule, m, in, b)
+		}
+	}
+	mo.fenced(m, in, b)
+	b.Forget(mostBooked)
+}
+
+// scopeOf is what expressions know when a message has come: also the state.
+func (mo *model) scopeOf(m *message) scope {
+	in := scopeOf(m)
+	for i := range mo.doc.bags {
+		b := &mo.doc.bags[i]
+		in[b.name] = mo.bagOf(b, m, in)
+	}
+	return in
+}
+
+// bagOf returns the values of a state that a message is about; nil if it is about none.
+func (mo *model) bagOf(b *bag, m *message, in scope) any {
+	key := b.name
+	switch {
+	case b.name == "connection":
+		key += " " + m.r.Conn
+	case b.key != nil:
+		v, err := b.key.value(in)
+		if err != nil || v == nil || v == "" {
+			return nil
+		}
+		key += "=" + keyOf(v)
+	}
+	values := mo.bags[key]
+	if values == nil && len(mo.bags) < mostBags {
+		values = map[string]any{}
+		for name, v := range b.start {
+			values[name] = v
+		}
+		mo.bags[key] = values
+	}
+	return values
+}
+
+// apply applies a rule to a message that it is about.
+func (mo *model) apply(r *rule, m *message, in scope, b *book) {
+	mo.check(r, m, in, b)
+	if len(r.owes) > 0 {
+		mo.owe(r, m, b)
+	}
+	if r.forbids != nil && len(mo.bans) < mostBans {
+		mo.bans = append(mo.bans, ban{r, m})
+		b.Hold(m, r.clauses...)
+	}
+	for _, s := range r.set {
+		values, _ := in[s.bag].(map[string]any)
+		if v, err := s.value.value(in); err == nil && values != nil {
+			values[s.member] = v
+		}
+	}
+}
+
+// check judges what a rule requires of the message itself.
+func (mo *model) check(r *rule, m *message, in scope, b *book) {
+	member := func(ok bool, expected string) {
+		b.Member(ok, m, r.clauses, r.expects(expected), "%s", m.described())
+	}
+	if r.require != nil {
+		member(r.require.holds(in), "a message where "+r.require.text)
+	}
+	if r.unique != nil {
+		mo.checkUnique(r, m, in, member)
+	}
+	if r.grows != nil {
+		mo.checkGrows(r, m, in, member)
+	}
+}
+
+// judgeFirst judges the first message of the server on a connection.
+func (mo *model) judgeFirst(m *message, in scope, b *book) {
+	if m.from != "server" || m.kind == connected || m.kind == answer || m.kind == ended || mo.begun[m.r.Conn] {
+		return
+	}
+	mo.begun[m.r.Conn] = true
+	for _, r := range mo.doc.rules {
+		if r.first && r.when.holds(in) {
+			b.Member(r.on.selects(m, in), m, r.clauses, r.expects(r.on.words()+" as the first message"), "%s", m.described())
+		}
+	}
+}
+
+func (mo *model) checkUnique(r *rule, m *message, in scope, member func(bool, string)) {
+	v, err := r.unique.value(in)
+	if err != nil || v == nil {
+		return
+	}
+	if mo.seen[r] == nil {
+		mo.seen[r] = map[string]int{}
+	}
+	before := mo.seen[r][keyOf(v)]
+	if before == 0 && len(mo.seen[r]) < mostSeen {
+		mo.seen[r][keyOf(v)] = m.r.N
+	}
+	member(before == 0, fmt.Sprintf("%s other than %v, which record %d has", r.unique.text, v, before))
+}
+
+// checkGrows judges a number that is 1 more with each message of a connection.
+func (mo *model) checkGrows(r *rule, m *message, in scope, member func(bool, string)) {
+	v, err := r.grows.value(in)
+	if mo.last[r] == nil {
+		mo.last[r] = map[string]any{}
+	}
+	n, isNumber := v.(int)
+	before, any := mo.last[r][m.r.Conn].(int)
+	want := 1
+	if any {
+		want = before + 1
+	}
+	member(err == nil && isNumber && n == want, fmt.Sprintf("%s is %d", r.grows.text, want))
+	if isNumber {
+		mo.last[r][m.r.Conn] = n
+	} else {
+		mo.last[r][m.r.Conn] = want
+	}
+}
+
+// owe enters what a rule obliges the server to.
+func (mo *model) owe(r *rule, m *message, b *book) {
+	choice := &obligation.Choice{}
+	for _, o := range r.owes {
+		clauses := r.clauses
+		if o.clauses != nil {
+			clauses = o.clauses
+		}
+		b.Owe(&owed{What: o.words(), Cause: m, Clauses: clauses, About: r, Choice: choice, Unfenced: r.within != "",
+			Optional: len(r.clauses) == 0,
+			Match:    func(p *message) bool { return mo.answers(o, m, p) }})
+	}
+}
+
+// answers reports whether a message is what a rule obliges the server to because of another.
+func (mo *model) answers(o *owing, act, p *message) bool {
+	if p.kind == answer && p.r.Reply != act.r.N {
+		return false
+	}
+	with := mo.scopeOf(p)
+	with["act"] = act.it
+	return o.selects(p, with)
+}
+
+// judgeBans judges whether a message is forbidden because of an earlier one, and ends what it lifts.
+func (mo *model) judgeBans(m *message, in scope) {
+	mo.bans = slices.DeleteFunc(mo.bans, func(b ban) bool {
+		if m.r.Conn != b.cause.r.Conn && !b.rule.elsewhere || m.r.N == b.cause.r.N {
+			return false
+		}
+		with := maps.Clone(in)
+		with["act"] = b.cause.it
+		if m.from == "server" && b.rule.forbids.selects(m, with) {
+			mo.bookOf(b.cause.r.Conn).Member(false, m, b.rule.clauses,
+				b.rule.expects(fmt.Sprintf("no %s after %s (record %d)", b.rule.forbids.words(), b.cause.Title(), b.cause.r.N)),
+				"%s", m.described())
+		}
+		return b.rule.until != nil && b.rule.until.selects(m, with)
+	})
+}
+
+// fenced notes requests that fence, and lets their answers prove that everything before them has been handled.
+func (mo *model) fenced(m *message, in scope, b *book) {
+	f := mo.doc.fence
+	if f == nil {
+		return
+	}
+	if m.from == "client" && m.kind == f.send {
+		if of := mo.fences[m.r.Conn]; len(of) < mostFences {
+			mo.fences[m.r.Conn] = append(of, m)
+		}
+		return
+	}
+	if m.from != "server" || m.kind != f.answer {
+		return
+	}
+	for i, act := range mo.fences[m.r.Conn] {
+		with := maps.Clone(in)
+		with["act"] = act.it
+		if f.where.holds(with) {
+			mo.fences[m.r.Conn] = slices.Delete(mo.fences[m.r.Conn], 0, i+1)
+			b.Fence(act.r.N, m.r.N, m.r.At)
+			return
+		}
+	}
+}
+
+// inVain begins a remark: a wait for what the act in a record obliges the server to ended at its limit.
+const inVain = "waited in vain: "
+
+// givenUp finds missing what was waited for in vain.
+func (mo *model) givenUp(r transcript.Record) {
+	var act int
+	if n, err := fmt.Sscanf(r.Label, inVain+"record %d", &act); n != 1 || err != nil {
+		return
+	}
+	b := mo.bookOf(r.Conn)
+	b.Expire(func(o *owed) bool { return o.Cause.r.N == act }, "no such message within the limit")
+}
+
+// End implements obligation.Model.
+func (mo *model) End() {
+	for _, conn := range mo.order {
+		mo.books[conn].Prove()
+	}
+}
+
+// Findings implements obligation.Model.
+func (mo *model) Findings() (out []verdict.Finding) {
+	for _, conn := range mo.order {
+		out = append(out, mo.books[conn].Found()...)
+	}
+	slices.SortStableFunc(out, func(a, b verdict.Finding) int { return a.At - b.At })
+	return out
+}
+
+// Owing implements obligation.Model.
+func (mo *model) Owing() (out []obligation.Entry) {
+	for _, conn := range mo.order {
+		for _, e := range mo.books[conn].Owing() {
+			e.Session = conn
+			out = append(out, e)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b obligation.Entry) int { return a.Record - b.Record })
+	return out
+}
+
+// Reached implements obligation.Reaching.
+func (mo *model) Reached() []obligation.Reached { return mo.tally.List() }

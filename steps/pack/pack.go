@@ -1,0 +1,325 @@
+// Package pack makes a protocol of a folder: its clauses, messages, rules, phrases and scenarios are data, and no Go is
+// written. What the rules say a server owes is entered in the books of package obligation, so that one model judges a
+// run, a live session, a proxy, a recording and a load. docs/your-own-protocol.md is the guide for users.
+//
+// A pack comes from strangers: it contains no code, nothing outside its folder is read, and it is bounded in size, in
+// the cost of its expressions and in the depth of its values.
+package pack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing/fstest"
+
+	"github.com/cucumber/godog"
+
+	"parley/features/verdict"
+	"parley/steps"
+	"parley/steps/monitor"
+	"parley/steps/obligation"
+	"parley/target"
+	"parley/transport/transcript"
+)
+
+// post is the driver whose messages are requests that are answered by JSON or by an event stream.
+const post = "post"
+
+// Bounds of a folder.
+const (
+	maxFile  = 1 << 20
+	maxFiles = 300
+	maxDepth = 4
+)
+
+// Pack is a protocol that was read from a folder. It implements steps.Protocol, and is safe for concurrent use.
+type Pack struct {
+	doc     *document
+	files   fstest.MapFS // the scenarios and the ledger, in the folder of the id
+	ledger  *verdict.Ledger
+	example string
+}
+
+// Load reads the protocol in a folder. The error joins all mistakes, each with its place and the mend.
+func Load(folder string) (*Pack, error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, fmt.Errorf("the protocol %s cannot be read: %w", folder, err)
+	}
+	defer root.Close()
+	return LoadFS(root.FS(), folder)
+}
+
+// LoadFS is Load for a file system; name stands for the folder in mistakes.
+func LoadFS(fsys fs.FS, name string) (*Pack, error) {
+	text, err := readFile(fsys, "protocol.yaml")
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w (a protocol is a folder with protocol.yaml, clauses.yaml and scenarios)", name, err)
+	}
+	p := &Pack{doc: &document{}, files: fstest.MapFS{}}
+	rd := &reader{doc: p.doc}
+	rd.read(text)
+	mistakes := []error{rd.Err(filepath.Join(name, "protocol.yaml"))}
+	if p.doc.id == "" {
+		return nil, errors.Join(mistakes...)
+	}
+	mistakes = append(mistakes, p.readFiles(fsys, name))
+	if errors.Join(mistakes...) == nil {
+		mistakes = append(mistakes, p.checkClauses(name))
+	}
+	if err := errors.Join(mistakes...); err != nil {
+		return nil, err
+	}
+	p.example = p.doc.exampleProfile()
+	return p, nil
+}
+
+// readFile reads a file of bounded size.
+func readFile(fsys fs.FS, name string) ([]byte, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(err, fmt.Errorf("%s is no file", name))
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(b) > maxFile {
+		err = fmt.Errorf("%s is longer than 1 MiB", name)
+	}
+	return b, err
+}
+
+// readFiles reads the ledger and the scenarios.
+func (p *Pack) readFiles(fsys fs.FS, name string) error {
+	count := 0
+	return fs.WalkDir(fsys, ".", func(at string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: %w", name, err)
+		case d.IsDir() && strings.Count(at, "/") >= maxDepth:
+			return fs.SkipDir
+		case d.IsDir() || path.Ext(at) != ".feature" && at != "clauses.yaml" && at != "clauses.zh.yaml":
+			return nil
+		}
+		if count++; count > maxFiles {
+			return fmt.Errorf("%s: more than %d files", name, maxFiles)
+		}
+		b, err := readFile(fsys, at)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		p.files[p.doc.id+"/"+path.Base(at)] = &fstest.MapFile{Data: b}
+		return nil
+	})
+}
+
+// checkClauses checks that the rules name clauses of the ledger, and finds those that the steps must judge.
+func (p *Pack) checkClauses(name string) error {
+	of := p.files[p.doc.id+"/clauses.yaml"]
+	if of == nil {
+		return fmt.Errorf("%s: there is no clauses.yaml (the sentences of the document, each with its id)", name)
+	}
+	ledger, err := steps.LedgerOf(p)
+	if err != nil {
+		return fmt.Errorf("%s: %w", filepath.Join(name, "clauses.yaml"), err)
+	}
+	p.ledger = ledger
+	var mistakes []error
+	ruled := map[string]bool{}
+	for _, r := range p.doc.rules {
+		clauses := slices.Clone(r.clauses)
+		for _, o := range r.owes {
+			clauses = append(clauses, o.clauses...)
+		}
+		for _, id := range clauses {
+			if _, known := ledger.Row(id); !known {
+				mistakes = append(mistakes, fmt.Errorf("%s:%d: no clause of clauses.yaml has the id %s",
+					filepath.Join(name, "protocol.yaml"), r.line, id))
+			}
+			ruled[id] = true
+		}
+		if r.says == "" && len(r.clauses) == 1 {
+			if row, known := ledger.Row(r.clauses[0]); known {
+				r.says = row.Text
+			}
+		}
+	}
+	for _, row := range ledger.Rows() {
+		if row.Tested() && !ruled[row.ID] {
+			p.doc.stepClauses = append(p.doc.stepClauses, row.ID)
+		}
+	}
+	return errors.Join(mistakes...)
+}
+
+// ruled lists the clauses that rules judge.
+func (d *document) ruled() (out []string) {
+	for _, r := range d.rules {
+		out = append(out, r.clauses...)
+		for _, o := range r.owes {
+			out = append(out, o.clauses...)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// Kind implements steps.Protocol.
+func (p *Pack) Kind() target.Kind {
+	d := p.doc
+	return target.Kind{Protocol: d.id, Prefix: d.prefix, Roles: []string{target.Server}, Drivers: d.drivers,
+		Example: p.example,
+		Sections: func() []target.Section {
+			return []target.Section{{Key: d.id, Value: d.binding()}}
+		},
+		Check: d.checkSection,
+		Reach: func(p *target.Profile) target.Reach {
+			b := target.SectionOf[binding](p)
+			return target.Reach{Paths: map[string]string{target.SSE: b.SSE.Open, target.WS: b.WS.Path, post: b.Post.Path}}
+		},
+	}
+}
+
+// checkSection finds the mistakes in the section of a profile.
+func (d *document) checkSection(c *target.Checker) error {
+	b := target.SectionOf[binding](c.Profile)
+	var all []error
+	for key, value := range map[string]string{"sse.open": b.SSE.Open, "post.path": b.Post.Path} {
+		if value != "" && !strings.HasPrefix(value, "/") {
+			all = append(all, c.Fail(d.id+"."+key, fmt.Sprintf("%q does not start with a slash", value), ""))
+		}
+	}
+	if d.ws != "" {
+		all = append(all, c.Socket(d.id+".ws", b.WS))
+	}
+	all = append(all, c.Names(d.id+".names", "message", b.Names, slices.Concat(d.receives, sorted(d.sends))))
+	for _, err := range all {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// exampleProfile returns a commented profile with every key.
+func (d *document) exampleProfile() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# A profile of a target of %s. Keys that are not commented out have their defaults, apart from url.\n", d.id)
+	fmt.Fprintf(&b, "#name: my server\nprotocol: %s\nurl: http://localhost:3000\n\n", d.id)
+	fmt.Fprintf(&b, "# Starts the server; {port} is a free port. Leave url out then.\n#command:\n  #run: [./my-server, --port, \"{port}\"]\n\n")
+	fmt.Fprintf(&b, "drivers: [%s]\n\n%s:\n  type: %q\n", d.drivers[0], d.id, string(d.typeAt))
+	if d.open != "" {
+		fmt.Fprintf(&b, "  sse: {open: %q, send: %q}\n", d.open, d.send)
+	}
+	if d.ws != "" {
+		fmt.Fprintf(&b, "  ws: {path: %q}\n", d.ws)
+	}
+	if d.post != "" {
+		fmt.Fprintf(&b, "  post: {path: %q}\n", d.post)
+	}
+	return b.String()
+}
+
+// Features implements steps.Protocol.
+func (p *Pack) Features() fs.FS { return p.files }
+
+// Bind implements steps.Protocol.
+func (p *Pack) Bind(env *steps.Env, run target.Running) func(*transcript.Record) {
+	return p.codec(env, run).decode
+}
+
+func (p *Pack) codec(env *steps.Env, run target.Running) codec {
+	return codec{binding: target.SectionOf[binding](env.Profile), doc: p.doc, base: run.BaseURL(), driver: env.Driver.Name()}
+}
+
+// NotRunnable implements steps.Protocol.
+func (p *Pack) NotRunnable(*steps.Env, []string) string { return "" }
+
+// Monitors implements steps.Protocol: the model is the only one.
+func (p *Pack) Monitors() []monitor.Monitor {
+	return []monitor.Monitor{{Name: "rules", Clauses: p.doc.ruled(), Text: "what the rules of protocol.yaml say",
+		Check: func(t []transcript.Record) []verdict.Finding { return p.judge(obligation.Ours, t) }}}
+}
+
+// Passive implements steps.Passive.
+func (p *Pack) Passive() []monitor.Monitor {
+	return []monitor.Monitor{{Name: "foreign-rules", Clauses: p.doc.ruled(), Text: "what the rules of protocol.yaml say",
+		Passive: true,
+		Check:   func(t []transcript.Record) []verdict.Finding { return p.judge(obligation.Foreign, t) }}}
+}
+
+func (p *Pack) judge(o obligation.Observer, t []transcript.Record) []verdict.Finding {
+	m := newModel(p.doc, o)
+	for _, r := range t {
+		m.Take(r)
+	}
+	m.End()
+	return m.Findings()
+}
+
+// Model implements steps.Modelled.
+func (p *Pack) Model(_ string, o obligation.Observer) obligation.Model { return newModel(p.doc, o) }
+
+// Subprotocols implements steps.Protocol.
+func (p *Pack) Subprotocols(of *target.Profile) []string {
+	return target.SectionOf[binding](of).WS.Subprotocols
+}
+
+// Certifying implements steps.Protocol.
+func (p *Pack) Certifying() []string { return p.doc.drivers }
+
+// Stages implements steps.Protocol.
+func (p *Pack) Stages() [3]string { return p.doc.stages }
+
+// Register implements steps.Protocol.
+func (p *Pack) Register(sc *godog.ScenarioContext, world func() *steps.World) {
+	s := &suite{doc: p.doc, clients: map[string]*client{}}
+	sc.Before(func(ctx context.Context, _ *godog.Scenario) (context.Context, error) {
+		if w := world(); w != nil {
+			s.World, s.codec = w, p.codec(w.Env, w.Target)
+			s.model = newModel(p.doc, obligation.Ours)
+		}
+		return ctx, nil
+	})
+	s.register(sc)
+}
+
+// IsServerMessage implements steps.Recognisable.
+func (p *Pack) IsServerMessage(message any, _ string) bool {
+	kind, _ := p.doc.typeAt.Get(message)
+	text, _ := kind.(string)
+	return slices.Contains(p.doc.receives, text)
+}
+
+// IsServerEvent implements steps.Recognisable.
+func (p *Pack) IsServerEvent(ev *transcript.Event) bool {
+	return slices.Contains(p.doc.receives, ev.Type)
+}
+
+// UsualPlaces implements steps.Recognisable.
+func (p *Pack) UsualPlaces() (out []steps.Place) {
+	d := p.doc
+	for _, driver := range d.drivers {
+		switch driver {
+		case target.SSE:
+			out = append(out, steps.Place{Driver: driver, Path: d.open})
+		case target.WS:
+			out = append(out, steps.Place{Driver: driver, Path: d.ws})
+		}
+	}
+	return out
+}
+
+// PlaceKey implements steps.Recognisable.
+func (p *Pack) PlaceKey(driver string) string {
+	return p.doc.id + "." + map[string]string{target.SSE: "sse.open", target.WS: "ws.path", post: "post.path"}[driver]
+}

@@ -1,0 +1,301 @@
+package pack
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"parley/features/verdict"
+	"parley/steps"
+	"parley/steps/obligation"
+	"parley/transport/driver"
+	"parley/transport/transcript"
+)
+
+// suite is the part of a pack in one scenario.
+type suite struct {
+	*steps.World
+	doc     *document
+	codec   codec
+	clients map[string]*client
+	model   *model
+	seen    int // the last record that the model has taken
+}
+
+// client is a party that the harness plays.
+type client struct {
+	name  string
+	conn  driver.Conn
+	err   error // why it could not connect
+	begun int   // the record before its connection
+	mark  int   // the record of its latest message
+	last  string
+	kept  map[string]any
+}
+
+func (s *suite) client(name string) *client {
+	if s.clients[name] == nil {
+		s.clients[name] = &client{name: name, kept: map[string]any{}}
+	}
+	return s.clients[name]
+}
+
+// follow lets the model take the records that have come, and the clients keep what the document says.
+func (s *suite) follow() *model {
+	for _, r := range transcript.Judged(s.T.After(s.seen)) {
+		s.take(r)
+	}
+	return s.model
+}
+
+func (s *suite) take(r transcript.Record) {
+	s.seen = r.N
+	s.model.Take(r)
+	m := s.doc.read(r)
+	if m == nil || m.from != "server" {
+		return
+	}
+	for i, of := range s.doc.reached {
+		if slices.Contains(of, m.kind) {
+			s.RecordReach(steps.Greeted + steps.Reach(i))
+		}
+	}
+	in := s.model.scopeOf(m)
+	for _, k := range s.doc.keeps {
+		if !k.on.selects(m, in) {
+			continue
+		}
+		if v, err := k.value.value(in); err == nil && v != nil {
+			s.client(r.Conn).kept[k.name] = v
+		}
+	}
+}
+
+// finder returns what fills the holes of a client's message: ${new}, ${nonce}, what the client has kept, and ${B.name},
+// what another has.
+func (s *suite) finder(c *client) func(string) (any, error) {
+	return func(name string) (any, error) {
+		switch name {
+		case "new":
+			return fmt.Sprintf("%s-%d", s.Nonce, s.Serial()), nil
+		case "nonce":
+			return s.Nonce, nil
+		}
+		of, member := c, name
+		if party, rest, ok := strings.Cut(name, "."); ok {
+			of, member = s.client(party), rest
+		}
+		if v, ok := of.kept[member]; ok {
+			return v, nil
+		}
+		return nil, steps.NotTestedf("client %s has no %s", of.name, member)
+	}
+}
+
+// connects opens the connection of a client.
+func (s *suite) connects(ctx context.Context, name string, header map[string][]string) error {
+	c := s.client(name)
+	c.begun = s.T.Len()
+	h := s.Env.Profile.Header()
+	maps.Copy(h, header)
+	c.conn, c.err = s.Open(ctx, driver.OpenOptions{Party: name, URL: s.codec.stream(), Header: h})
+	if steps.Unreachable(c.err) {
+		return &steps.UnreachableError{Err: c.err}
+	}
+	c.mark, c.last = c.begun, ""
+	if c.err == nil {
+		s.RecordReach(steps.Opened)
+	}
+	return nil
+}
+
+// isConnected connects a client, and waits for what every client receives first.
+func (s *suite) isConnected(ctx context.Context, name string) error {
+	if err := s.connects(ctx, name, nil); err != nil {
+		return err
+	}
+	c := s.client(name)
+	if c.err != nil {
+		return s.notOpened(c)
+	}
+	return s.awaitOwed(ctx, c)
+}
+
+// notOpened judges that a client could not connect: by the rules about connecting, and as the reason why nothing else
+// can be tested.
+func (s *suite) notOpened(c *client) error {
+	var clauses []string
+	for _, r := range s.doc.rules {
+		if slices.Contains(r.on.types, connecting) {
+			clauses = append(clauses, r.clauses...)
+		}
+	}
+	return s.Need(verdict.Finding{Clauses: clauses, Expected: "a connection", Observed: c.err.Error(), At: s.T.Len(),
+		Miss: steps.NotOpened(c.err)})
+}
+
+// sends sends a message of a type, with members in place of, or besides, those of its template.
+func (s *suite) sends(ctx context.Context, name, kind string, members map[string]any, without ...string) error {
+	c := s.client(name)
+	template, known := s.doc.sends[kind].(map[string]any)
+	if _, there := s.doc.sends[kind]; !there {
+		return fmt.Errorf("the protocol has no message %q that clients send: %s", kind,
+			strings.Join(slices.Sorted(maps.Keys(s.doc.sends)), ", "))
+	}
+	body := map[string]any{}
+	if known {
+		maps.Copy(body, template)
+	}
+	maps.Copy(body, members)
+	for _, name := range without {
+		delete(body, name)
+	}
+	find := s.finder(c)
+	filled, err := fill(body, find)
+	if err != nil {
+		return err
+	}
+	m, err := s.codec.encode(kind, filled.(map[string]any), find)
+	if err != nil {
+		return err
+	}
+	return s.sendMessage(ctx, c, m)
+}
+
+// sendMessage sends bytes. Over HTTP it waits for the answer, so that the server receives the next message after this
+// one.
+func (s *suite) sendMessage(ctx context.Context, c *client, m driver.Message) error {
+	if c.conn == nil {
+		return steps.NotTestedf("client %s has no connection", c.name)
+	}
+	mark, err := c.conn.Send(ctx, m)
+	if err != nil {
+		return steps.NotTestedf("client %s cannot send %s: %v", c.name, m.Label, err)
+	}
+	c.mark, c.last = mark, m.Label
+	if m.URL == "" || s.codec.driver == post {
+		return nil
+	}
+	_, miss := s.answered(ctx, c)
+	if miss != nil {
+		return s.missing(c, miss, "an HTTP answer")
+	}
+	return nil
+}
+
+// answered waits for the HTTP answer to a client's latest request.
+func (s *suite) answered(ctx context.Context, c *client) (transcript.Record, *verdict.Miss) {
+	return s.Await(ctx, steps.Wait{Conn: c.name, After: c.mark, Within: s.Env.Profile.Limits.HTTP.Duration,
+		Match: func(r *transcript.Record) bool { return r.Kind == transcript.Response && r.Reply == c.mark },
+		Hopeless: func(r *transcript.Record) string {
+			if r.Kind == transcript.Failure && r.Reply == c.mark {
+				return r.Label
+			}
+			return ""
+		}})
+}
+
+// owedTo lists what is owed because of a record on a client's connection.
+func (s *suite) owedTo(c *client, act int) (out []obligation.Entry) {
+	for _, e := range s.follow().Owing() {
+		if e.Session == c.name && (e.Record == act || act == 0) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// missing ends the scenario because of a wait in vain: what is owed is judged, and without it nothing is.
+func (s *suite) missing(c *client, miss *verdict.Miss, what string) error {
+	var clauses []string
+	for _, e := range s.owedTo(c, 0) {
+		clauses = append(clauses, e.Clauses...)
+		what = e.What
+	}
+	slices.Sort(clauses)
+	if clauses = slices.Compact(clauses); len(clauses) == 0 {
+		return steps.NotTestedf("%s has not come, and no rule says that it must: %s", what, miss.Reason)
+	}
+	f := miss.Check(what, clauses...)
+	f.Judge = verdict.ByModel
+	if err := s.Need(f); err != nil {
+		return err
+	}
+	return steps.NotTestedf("%s has not come: %s", what, miss.Reason)
+}
+
+// fence sends the request whose answer shows that everything before it has been handled; nil if there is none.
+func (s *suite) fence(c *client) func(context.Context) func(*transcript.Record) bool {
+	f := s.doc.fence
+	if f == nil || c.conn == nil {
+		return nil
+	}
+	return func(ctx context.Context) func(*transcript.Record) bool {
+		find := s.finder(c)
+		template, _ := s.doc.sends[f.send].(map[string]any)
+		filled, err := fill(template, find)
+		if err != nil {
+			return nil
+		}
+		body := filled.(map[string]any)
+		m, err := s.codec.encode(f.send, body, find)
+		if err != nil {
+			return nil
+		}
+		if _, err := c.conn.Send(ctx, m); err != nil {
+			return nil
+		}
+		return func(r *transcript.Record) bool {
+			p := s.doc.read(*r)
+			if p == nil || p.from != "server" || p.kind != f.answer {
+				return false
+			}
+			in := scopeOf(p)
+			in["act"] = plain(body)
+			return f.where.holds(in)
+		}
+	}
+}
+
+// awaitOwed waits until nothing is owed any more because of a client's latest act.
+func (s *suite) awaitOwed(ctx context.Context, c *client) error {
+	act := c.mark
+	if c.last == "" {
+		act = s.opening(c)
+	}
+	if len(s.owedTo(c, act)) == 0 {
+		return nil
+	}
+	return s.await(ctx, c, steps.Wait{After: act, Greeting: c.last == "", Match: func(r *transcript.Record) bool {
+		if r.N > s.seen {
+			s.take(*r)
+		}
+		return len(s.owedTo(c, act)) == 0
+	}}, "what is owed")
+}
+
+// opening returns the record that requested a client's connection.
+func (s *suite) opening(c *client) int {
+	for _, r := range s.T.After(c.begun) {
+		if r.Conn == c.name && r.Kind == transcript.Open && r.Dir == transcript.Sent {
+			return r.N
+		}
+	}
+	return c.begun
+}
+
+// await waits on a client's connection, with a fence, and ends the scenario if it was in vain.
+func (s *suite) await(ctx context.Context, c *client, w steps.Wait, what string) error {
+	w.Conn = c.name
+	if !w.Greeting {
+		w.Fence = s.fence(c)
+	}
+	_, miss := s.Await(ctx, w)
+	s.follow()
+	if miss != nil {
+		return s.missing(c, miss, what)
+	}
+	return nil
+}
