@@ -299,6 +299,9 @@ func Step(sc *godog.ScenarioContext, expr string, do any) {
 	sc.Step(re, do)
 }
 
+// Expression returns a compiled step expression.
+func Expression(expr string) *regexp.Regexp { return cachedExpression(expr) }
+
 // cachedExpression returns a compiled expression from the cache.
 func cachedExpression(expr string) *regexp.Regexp {
 	re, ok := compiled.Load(expr)

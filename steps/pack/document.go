@@ -76,6 +76,7 @@ type rule struct {
 	says    string // what is expected, for reports; "": the text of the clause
 
 	require   *expression
+	stateful  bool // require or when names a state
 	grows     *expression
 	unique    *expression
 	first     bool
@@ -90,7 +91,8 @@ type rule struct {
 // owing is a message that a rule obliges the server to.
 type owing struct {
 	trigger
-	clauses []string // instead of the rule's, if this alternative comes; nil: the rule's
+	must    *expression // of the message that comes; nil: nothing more
+	clauses []string    // instead of the rule's, if this alternative comes; nil: the rule's
 }
 
 type assignment struct {
@@ -371,7 +373,7 @@ func (rd *reader) trigger(v script.Value, what string) (t trigger) {
 		t.types = rd.typesOf(v, []string{text})
 		return t
 	}
-	if !rd.Keys(v, what, "from", "type", "where", "clauses") {
+	if !rd.Keys(v, what, keysOf[what]...) {
 		return t
 	}
 	if from := v.At("from"); from.There() {
@@ -384,6 +386,12 @@ func (rd *reader) trigger(v script.Value, what string) (t trigger) {
 	}
 	t.where = rd.expression(v.At("where"))
 	return t
+}
+
+// keysOf has the keys of a map that selects messages, by what it is.
+var keysOf = map[string][]string{
+	"on": {"from", "type", "where"}, "forbids": {"from", "type", "where"}, "until": {"from", "type", "where"},
+	"owes": {"from", "type", "where", "must", "clauses"},
 }
 
 func (rd *reader) typesOf(v script.Value, types []string) []string {
@@ -467,6 +475,7 @@ func (rd *reader) readRule(v script.Value) {
 	}
 	r.require, r.grows, r.unique = rd.expression(v.At("require")), rd.expression(v.At("grows")),
 		rd.expression(v.At("unique"))
+	r.stateful = rd.namesState(r.require) || rd.namesState(r.when)
 	r.first, _ = v.At("first").Scalar().(bool)
 	r.elsewhere, _ = v.At("elsewhere").Scalar().(bool)
 	if owes := v.At("owes"); owes.There() {
@@ -498,6 +507,11 @@ func (rd *reader) readRule(v script.Value) {
 	}
 }
 
+// namesState reports whether an expression depends on what came before.
+func (rd *reader) namesState(e *expression) bool {
+	return e != nil && slices.ContainsFunc(rd.doc.bags, func(b bag) bool { return e.mentions(b.name) })
+}
+
 // forgiving reports whether a rule only permits: each of its alternatives has clauses, or none judges anything.
 func (r *rule) forgiving() bool {
 	return len(r.owes) > 0 && !slices.ContainsFunc(r.owes, func(o *owing) bool { return o.clauses == nil })
@@ -510,7 +524,7 @@ func (r *rule) expects(otherwise string) string { return cmp.Or(r.says, otherwis
 var limits = []string{"event", "turn", "http", "connect"}
 
 func (rd *reader) owing(v script.Value) *owing {
-	o := &owing{trigger: rd.trigger(v, "owes")}
+	o := &owing{trigger: rd.trigger(v, "owes"), must: rd.expression(v.At("must"))}
 	if of := v.At("clauses"); of.There() {
 		o.clauses = rd.Texts(of, "clauses")
 	}

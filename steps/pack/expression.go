@@ -59,6 +59,11 @@ func (e *expression) value(in scope) (any, error) {
 	return v, nil
 }
 
+// mentions reports whether the expression uses a name.
+func (e *expression) mentions(name string) bool {
+	return regexp.MustCompile(`(^|[^.\w])` + regexp.QuoteMeta(name) + `\b`).MatchString(e.text)
+}
+
 // holds reports whether the expression is true. nil holds; one without a value does not.
 func (e *expression) holds(in scope) bool {
 	if e == nil {

@@ -2,6 +2,7 @@ package pack
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -28,31 +29,43 @@ func (s *suite) register(sc *godog.ScenarioContext) {
 	s.registerSending(sc)
 	s.registerReceiving(sc)
 	for _, p := range s.doc.phrases {
-		steps.Step(sc, p.expression(), p.handler())
+		s.step(sc, p.expression(), s.handler(p))
 	}
 }
 
+// definition is a step that phrases may consist of.
+type definition struct {
+	expr *regexp.Regexp
+	do   any
+}
+
+// step registers a step, also for phrases.
+func (s *suite) step(sc *godog.ScenarioContext, expr string, do any) {
+	steps.Step(sc, expr, do)
+	s.known = append(s.known, definition{steps.Expression(expr), do})
+}
+
 func (s *suite) registerConnecting(sc *godog.ScenarioContext) {
-	steps.Step(sc, `^`+who+` connects$`, func(ctx context.Context, name string) error {
+	s.step(sc, `^`+who+` connects$`, func(ctx context.Context, name string) error {
 		return s.connects(ctx, name, nil)
 	})
-	steps.Step(sc, `^`+who+` is connected$`, s.isConnected)
-	steps.Step(sc, `^`+who+` reconnects with the id of its last event$`, s.reconnects)
-	steps.Step(sc, `^`+who+` (disconnects|loses its connection)$`, s.leaves)
+	s.step(sc, `^`+who+` is connected$`, s.isConnected)
+	s.step(sc, `^`+who+` reconnects with the id of its last event$`, s.reconnects)
+	s.step(sc, `^`+who+` (disconnects|loses its connection)$`, s.leaves)
 }
 
 func (s *suite) registerSending(sc *godog.ScenarioContext) {
-	steps.Step(sc, `^`+who+` sends "([\w./-]+)"$`, func(ctx context.Context, name, kind string) error {
+	s.step(sc, `^`+who+` sends "([\w./-]+)"$`, func(ctx context.Context, name, kind string) error {
 		return s.sends(ctx, name, kind, nil)
 	})
-	steps.Step(sc, `^`+who+` sends "([\w./-]+)" with (\{.*\})$`, func(ctx context.Context, name, kind, body string) error {
+	s.step(sc, `^`+who+` sends "([\w./-]+)" with (\{.*\})$`, func(ctx context.Context, name, kind, body string) error {
 		members, err := objectOf(body)
 		if err != nil {
 			return err
 		}
 		return s.sends(ctx, name, kind, members)
 	})
-	steps.Step(sc, `^`+who+` sends "([\w./-]+)" with$`,
+	s.step(sc, `^`+who+` sends "([\w./-]+)" with$`,
 		func(ctx context.Context, name, kind string, table *godog.Table) error {
 			members, err := membersOf(table)
 			if err != nil {
@@ -60,29 +73,29 @@ func (s *suite) registerSending(sc *godog.ScenarioContext) {
 			}
 			return s.sends(ctx, name, kind, members)
 		})
-	steps.Step(sc, `^`+who+` sends "([\w./-]+)" without "([\w-]+)"$`,
+	s.step(sc, `^`+who+` sends "([\w./-]+)" without "([\w-]+)"$`,
 		func(ctx context.Context, name, kind, member string) error {
 			return s.sends(ctx, name, kind, nil, member)
 		})
-	steps.Step(sc, `^`+who+` sends "([\w./-]+)" (\d+) times without waiting$`, s.sendsMany)
-	steps.Step(sc, `^`+who+` sends the text (.+)$`, s.sendsText)
-	steps.Step(sc, `^`+who+` keeps (.+) as "(\w+)"$`, s.keepsValue)
+	s.step(sc, `^`+who+` sends "([\w./-]+)" (\d+) times without waiting$`, s.sendsMany)
+	s.step(sc, `^`+who+` sends the text (.+)$`, s.sendsText)
+	s.step(sc, `^`+who+` keeps (.+) as "(\w+)"$`, s.keepsValue)
 }
 
 func (s *suite) registerReceiving(sc *godog.ScenarioContext) {
-	steps.Step(sc, `^`+who+` is answered$`, func(ctx context.Context, name string) error {
+	s.step(sc, `^`+who+` is answered$`, func(ctx context.Context, name string) error {
 		return s.isAnswered(ctx, s.client(name))
 	})
-	steps.Step(sc, `^`+who+` receives "([\w./-]+)"$`, func(ctx context.Context, name, kind string) error {
+	s.step(sc, `^`+who+` receives "([\w./-]+)"$`, func(ctx context.Context, name, kind string) error {
 		return s.receives(ctx, name, kind, "")
 	})
-	steps.Step(sc, `^`+who+` receives "([\w./-]+)" where (.+)$`, s.receives)
-	steps.Step(sc, `^`+who+` has received no "([\w./-]+)"$`, func(ctx context.Context, name, kind string) error {
+	s.step(sc, `^`+who+` receives "([\w./-]+)" where (.+)$`, s.receives)
+	s.step(sc, `^`+who+` has received no "([\w./-]+)"$`, func(ctx context.Context, name, kind string) error {
 		return s.hasReceivedNone(ctx, name, kind, "")
 	})
-	steps.Step(sc, `^`+who+` has received no "([\w./-]+)" where (.+)$`, s.hasReceivedNone)
-	steps.Step(sc, `^`+who+`'s message is answered with status (\d+)$`, s.isAnsweredWith)
-	steps.Step(sc, `^everything is handled$`, s.allHandled)
+	s.step(sc, `^`+who+` has received no "([\w./-]+)" where (.+)$`, s.hasReceivedNone)
+	s.step(sc, `^`+who+`'s message is answered with status (\d+)$`, s.isAnsweredWith)
+	s.step(sc, `^everything is handled$`, s.allHandled)
 }
 
 func (s *suite) leaves(name, how string) error {
@@ -212,22 +225,37 @@ func (s *suite) receives(ctx context.Context, name, kind, where string) error {
 	if where != "" {
 		what += " where " + where
 	}
-	w := steps.Wait{Conn: name, After: c.mark, Greeting: c.last == "", Match: match}
+	act := c.mark
+	w := steps.Wait{Conn: name, After: act, Greeting: c.last == "", Match: match,
+		Hopeless: func(*transcript.Record) string { return s.hopeless(c, act, kind) }}
 	if !w.Greeting {
 		w.Fence = s.fence(c)
 	}
 	r, miss := s.Await(ctx, w)
-	s.follow()
+	s.report()
 	left := s.unruled()
 	switch {
 	case miss == nil && len(left) > 0:
 		return s.Judge(verdict.Finding{Clauses: left, OK: true, At: r.N})
 	case miss == nil:
 		return nil
+	case s.hopeless(c, act, kind) != "":
+		return s.settle(c, act)
 	case len(left) > 0:
 		return s.Need(miss.Check(what, left...))
 	}
 	return s.missing(c, miss, what)
+}
+
+// hopeless says why a message of a type that was owed because of a record will not come; "": it may.
+func (s *suite) hopeless(c *client, act int, kind string) string {
+	what, missing := s.follow().missed(c.name, act, func(o *owed) bool {
+		return slices.ContainsFunc(o.About.owes, func(w *owing) bool { return slices.Contains(w.types, kind) })
+	})
+	if missing {
+		return what + " is missing: everything that was sent before has been handled"
+	}
+	return ""
 }
 
 // matcher matches messages of a type to a client for which an expression holds.
@@ -358,28 +386,81 @@ func (p phrase) expression() string {
 	}
 }
 
-// handler returns a function with as many texts as the expression has groups.
-func (p phrase) handler() any {
-	in := make([]reflect.Type, len(vary.FindAllString(p.text, -1)))
-	for i := range in {
-		in[i] = reflect.TypeFor[string]()
+// handler returns a function with as many texts as the expression has groups, behind the context.
+func (s *suite) handler(p phrase) any {
+	in := []reflect.Type{reflect.TypeFor[context.Context]()}
+	for range vary.FindAllString(p.text, -1) {
+		in = append(in, reflect.TypeFor[string]())
 	}
-	of := reflect.FuncOf(in, []reflect.Type{reflect.TypeFor[godog.Steps]()}, false)
+	of := reflect.FuncOf(in, []reflect.Type{reflect.TypeFor[error]()}, false)
 	return reflect.MakeFunc(of, func(args []reflect.Value) []reflect.Value {
 		var texts []string
-		for _, a := range args {
+		for _, a := range args[1:] {
 			texts = append(texts, a.String())
 		}
-		return []reflect.Value{reflect.ValueOf(p.expand(texts))}
+		out := reflect.Zero(reflect.TypeFor[error]())
+		if err := s.runAll(args[0].Interface().(context.Context), p.expand(texts)); err != nil {
+			out = reflect.ValueOf(&err).Elem()
+		}
+		return []reflect.Value{out}
 	}).Interface()
 }
 
-func (p phrase) expand(args []string) godog.Steps {
-	values := map[string]string{}
-	for i, m := range vary.FindAllStringSubmatch(p.text, -1) {
-		values[m[0]] = args[i]
+// runAll runs the steps of a phrase.
+func (s *suite) runAll(ctx context.Context, lines []string) error {
+	for _, line := range lines {
+		if err := s.run(ctx, line); err != nil {
+			return err
+		}
 	}
-	var out godog.Steps
+	return nil
+}
+
+// run runs a step of a phrase, which has neither a table nor a text below it.
+func (s *suite) run(ctx context.Context, line string) error {
+	for _, d := range s.known {
+		groups := d.expr.FindStringSubmatch(line)
+		if groups == nil {
+			continue
+		}
+		args, err := argumentsOf(ctx, reflect.TypeOf(d.do), groups[1:])
+		if err != nil {
+			return fmt.Errorf("%s: %w", line, err)
+		}
+		out := reflect.ValueOf(d.do).Call(args)
+		err, _ = out[len(out)-1].Interface().(error)
+		return err
+	}
+	return fmt.Errorf("%q is no step that a phrase can have", line)
+}
+
+// argumentsOf converts the groups of an expression to the arguments of a handler.
+func argumentsOf(ctx context.Context, of reflect.Type, groups []string) (args []reflect.Value, err error) {
+	for i := range of.NumIn() {
+		switch in := of.In(i); {
+		case in == reflect.TypeFor[context.Context]():
+			args = append(args, reflect.ValueOf(ctx))
+		case len(groups) == 0 || in.Kind() != reflect.String && in.Kind() != reflect.Int:
+			return nil, errors.New("it needs a table, which a step of a phrase cannot have")
+		case in.Kind() == reflect.Int:
+			n, err := strconv.Atoi(groups[0])
+			if err != nil {
+				return nil, err
+			}
+			args, groups = append(args, reflect.ValueOf(n)), groups[1:]
+		default:
+			args, groups = append(args, reflect.ValueOf(groups[0])), groups[1:]
+		}
+	}
+	return args, nil
+}
+
+// expand returns the steps of a phrase for its words.
+func (p phrase) expand(words []string) (out []string) {
+	values := map[string]string{}
+	for i, m := range vary.FindAllString(p.text, -1) {
+		values[m] = words[i]
+	}
 	for _, step := range p.steps {
 		out = append(out, vary.ReplaceAllStringFunc(step, func(name string) string { return values[name] }))
 	}

@@ -28,7 +28,7 @@ type model struct {
 	bans     []ban
 	fences   map[string][]*message // requests that fence, by connection
 	tally    obligation.Tally
-	findings []verdict.Finding // of no connection
+	caused   map[int]bool // records because of which something was owed; only of ours
 }
 
 // ban forbids messages.
@@ -49,7 +49,7 @@ const (
 func newModel(d *document, o obligation.Observer) *model {
 	return &model{doc: d, observer: o, books: map[string]*book{}, bags: map[string]map[string]any{},
 		seen: map[*rule]map[string]int{}, last: map[*rule]map[string]any{}, begun: map[string]bool{},
-		fences: map[string][]*message{}, tally: obligation.Tally{}}
+		fences: map[string][]*message{}, tally: obligation.Tally{}, caused: map[int]bool{}}
 }
 
 // bookOf returns the book of a connection.
@@ -91,6 +91,7 @@ func (mo *model) Take(r transcript.Record) {
 	} else {
 		b.Delivered(m)
 	}
+	mo.lapse(m, in, b)
 	mo.judgeFirst(m, in, b)
 	mo.judgeBans(m, in)
 	for _, rule := range mo.doc.rules {
@@ -160,7 +161,12 @@ func (mo *model) check(r *rule, m *message, in scope, b *book) {
 		b.Member(ok, m, r.clauses, r.expects(expected), "%s", m.described())
 	}
 	if r.require != nil {
-		member(r.require.holds(in), "a message where "+r.require.text)
+		ok, expected := r.require.holds(in), "a message where "+r.require.text
+		if r.stateful { // by a state that is unknown after a deviation
+			b.Check(ok, m, r.clauses, r.expects(expected), "%s", m.described())
+		} else {
+			member(ok, expected)
+		}
 	}
 	if r.unique != nil {
 		mo.checkUnique(r, m, in, member)
@@ -222,14 +228,39 @@ func (mo *model) checkGrows(r *rule, m *message, in scope, member func(bool, str
 func (mo *model) owe(r *rule, m *message, b *book) {
 	choice := &obligation.Choice{}
 	for _, o := range r.owes {
+		if slices.Equal(o.types, []string{answer}) && m.r.Kind != transcript.Request {
+			continue // only a request is answered so
+		}
 		clauses := r.clauses
 		if o.clauses != nil {
 			clauses = o.clauses
 		}
+		if len(clauses) > 0 && mo.observer == obligation.Ours {
+			mo.caused[m.r.N] = true
+		}
 		b.Owe(&owed{What: o.words(), Cause: m, Clauses: clauses, About: r, Choice: choice, Unfenced: r.within != "",
 			Optional: len(r.clauses) == 0,
-			Match:    func(p *message) bool { return mo.answers(o, m, p) }})
+			Unshown:  o.must != nil,
+			Match:    func(p *message) bool { return mo.answers(o, m, p) },
+			Met: func(p *message) {
+				if o.must != nil {
+					b.Member(o.must.holds(mo.answering(m, p)), p, clauses, r.expects(o.words()+" with "+o.must.text), "%s",
+						p.described())
+				}
+			}})
 	}
+}
+
+// lapse ends what is owed until such a message.
+func (mo *model) lapse(m *message, in scope, b *book) {
+	b.Each(func(o *owed) {
+		if o.About.until == nil || o.Cause.r.N == m.r.N {
+			return
+		}
+		with := maps.Clone(in)
+		with["act"] = o.Cause.it
+		o.Done = o.Done || o.About.until.selects(m, with)
+	})
 }
 
 // answers reports whether a message is what a rule obliges the server to because of another.
@@ -237,9 +268,14 @@ func (mo *model) answers(o *owing, act, p *message) bool {
 	if p.kind == answer && p.r.Reply != act.r.N {
 		return false
 	}
-	with := mo.scopeOf(p)
-	with["act"] = act.it
-	return o.selects(p, with)
+	return o.selects(p, mo.answering(act, p))
+}
+
+// answering is what expressions know of a message that may be because of another.
+func (mo *model) answering(act, p *message) scope {
+	in := mo.scopeOf(p)
+	in["act"] = act.it
+	return in
 }
 
 // judgeBans judges whether a message is forbidden because of an earlier one, and ends what it lifts.
@@ -251,7 +287,7 @@ func (mo *model) judgeBans(m *message, in scope) {
 		with := maps.Clone(in)
 		with["act"] = b.cause.it
 		if m.from == "server" && b.rule.forbids.selects(m, with) {
-			mo.bookOf(b.cause.r.Conn).Member(false, m, b.rule.clauses,
+			mo.bookOf(b.cause.r.Conn).Check(false, m, b.rule.clauses,
 				b.rule.expects(fmt.Sprintf("no %s after %s (record %d)", b.rule.forbids.words(), b.cause.Title(), b.cause.r.N)),
 				"%s", m.described())
 		}
@@ -324,6 +360,29 @@ func (mo *model) Owing() (out []obligation.Entry) {
 	}
 	slices.SortStableFunc(out, func(a, b obligation.Entry) int { return a.Record - b.Record })
 	return out
+}
+
+// owed lists what is owed on a connection because of a record, and has not come; act 0: because of any. Unlike Owing
+// it does so after a deviation, too.
+func (mo *model) owed(conn string, act int) (out []*owed) {
+	mo.bookOf(conn).Each(func(o *owed) {
+		if !o.Optional && (act == 0 || o.Cause.r.N == act) {
+			out = append(out, o)
+		}
+	})
+	return out
+}
+
+// missed returns what was owed because of a record and found missing, among what fits (nil: anything).
+func (mo *model) missed(conn string, act int, fits func(*owed) bool) (what string, is bool) {
+	state, _ := mo.bookOf(conn).Fate(func(o *owed) bool {
+		if o.Cause.r.N != act || fits != nil && !fits(o) {
+			return false
+		}
+		what = o.What
+		return true
+	})
+	return what, state == obligation.Missing
 }
 
 // Reached implements obligation.Reaching.

@@ -9,7 +9,6 @@ import (
 
 	"parley/features/verdict"
 	"parley/steps"
-	"parley/steps/obligation"
 	"parley/transport/driver"
 	"parley/transport/transcript"
 )
@@ -22,6 +21,7 @@ type suite struct {
 	clients map[string]*client
 	model   *model
 	seen    int // the last record that the model has taken
+	known   []definition
 }
 
 // client is a party that the harness plays.
@@ -197,22 +197,37 @@ func (s *suite) answered(ctx context.Context, c *client) (transcript.Record, *ve
 		}})
 }
 
-// owedTo lists what is owed because of a record on a client's connection.
-func (s *suite) owedTo(c *client, act int) (out []obligation.Entry) {
-	for _, e := range s.follow().Owing() {
-		if e.Session == c.name && (e.Record == act || act == 0) {
-			out = append(out, e)
+// owedTo lists what is owed because of a record on a client's connection; act 0: because of any.
+func (s *suite) owedTo(c *client, act int) []*owed { return s.follow().owed(c.name, act) }
+
+// report judges what the model has found and the scenario has not heard of yet.
+func (s *suite) report() {
+	for _, conn := range s.follow().order {
+		for _, f := range s.model.books[conn].Fresh(s.T.Len()) {
+			if f.Follows {
+				continue // the monitor reports it under the finding that it follows from
+			}
+			f.Model, f.Judge = "", verdict.ByModel
+			_ = s.Judge(f)
 		}
 	}
-	return out
+}
+
+// settle reports what the model has found, and ends the scenario if something that was owed because of a record is
+// missing.
+func (s *suite) settle(c *client, act int) error {
+	s.report()
+	if what, is := s.model.missed(c.name, act, nil); is {
+		return steps.NotTestedf("%s is missing", what)
+	}
+	return nil
 }
 
 // missing ends the scenario because of a wait in vain: what is owed is judged, and without it nothing is.
 func (s *suite) missing(c *client, miss *verdict.Miss, what string) error {
 	var clauses []string
-	for _, e := range s.owedTo(c, 0) {
-		clauses = append(clauses, e.Clauses...)
-		what = e.What
+	for _, o := range s.owedTo(c, 0) {
+		clauses, what = append(clauses, o.Clauses...), o.What
 	}
 	slices.Sort(clauses)
 	if clauses = slices.Compact(clauses); len(clauses) == 0 {
@@ -265,25 +280,35 @@ func (s *suite) awaitOwed(ctx context.Context, c *client) error {
 	if c.last == "" {
 		act = s.opening(c)
 	}
-	if len(s.owedTo(c, act)) == 0 {
-		return nil
+	switch {
+	case act == 0 || !s.follow().caused[act]:
+		return steps.NotTestedf("no rule says what the server owes client %s because of its last act", c.name)
+	case len(s.owedTo(c, act)) == 0:
+		return s.settle(c, act)
 	}
-	return s.await(ctx, c, steps.Wait{After: act, Greeting: c.last == "", Match: func(r *transcript.Record) bool {
+	err := s.await(ctx, c, steps.Wait{After: act, Greeting: c.last == "", Match: func(r *transcript.Record) bool {
 		if r.N > s.seen {
 			s.take(*r)
 		}
 		return len(s.owedTo(c, act)) == 0
 	}}, "what is owed")
+	if err != nil {
+		return err
+	}
+	return s.settle(c, act)
 }
 
 // opening returns the record that requested a client's connection.
 func (s *suite) opening(c *client) int {
+	if c.conn == nil {
+		return 0
+	}
 	for _, r := range s.T.After(c.begun) {
 		if r.Conn == c.name && r.Kind == transcript.Open && r.Dir == transcript.Sent {
 			return r.N
 		}
 	}
-	return c.begun
+	return 0
 }
 
 // await waits on a client's connection, with a fence, and ends the scenario if it was in vain.
