@@ -18,6 +18,7 @@ import (
 	"parley/reference-server/launch"
 	"parley/runner"
 	"parley/steps"
+	"parley/steps/pack"
 )
 
 // TestMain: the program under test is this binary, which its environment tells to act as the program.
@@ -139,6 +140,38 @@ func TestOneFault(t *testing.T) {
 		if got := strings.Join(failed, " "); got != want {
 			t.Errorf("%s: %s failed, want %s", fault, got, want)
 		}
+	}
+}
+
+// TestPack: the same protocol as a folder, without Go, judges as this one does: each mutant
+// is killed by each of its clauses, and its control passes.
+func TestPack(t *testing.T) {
+	p, err := pack.Load("../packs/ticket-desk")
+	if err != nil {
+		t.Fatal(err)
+	}
+	suite := steps.NewProtocols("1.0.0", p)
+	profile := parts.Targets.MutantProfile(suite.Kinds(), desk.ID, "")
+	res, err := runner.Run(t.Context(), runner.Options{Protocols: suite, Profile: profile,
+		Launcher: server.Target.Roles[0].InProcess(launch.Options{})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Exit != verdict.ExitConformant {
+		t.Errorf("exit %d: %s", res.Exit, res.Verdict)
+	}
+	matrix, err := runner.Mutants(t.Context(), runner.MutantOptions{Protocols: suite, Protocol: desk.ID, Profile: profile,
+		Mutants: parts.Targets.Mutants(suite.Kinds(), desk.ID, "")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range matrix.Mutants {
+		if !m.OK {
+			t.Errorf("%s: %v, control %v, %s", m.ID, m.Clauses, m.Control, m.Error)
+		}
+	}
+	if len(matrix.Mutants) != 30 || len(matrix.Unproved) > 0 {
+		t.Errorf("%d mutants, unproved %q", len(matrix.Mutants), matrix.Unproved)
 	}
 }
 

@@ -1,6 +1,7 @@
 package pack
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -29,7 +30,8 @@ type binding struct {
 
 // binding returns the wire of the document.
 func (d *document) binding() *binding {
-	b := &binding{Type: d.typeAt, Members: maps.Clone(d.members), WS: target.WSWire{Path: d.ws, Subprotocols: d.subprotocols}}
+	b := &binding{Type: d.typeAt, Members: maps.Clone(d.members),
+		WS: target.WSWire{Path: d.ws, Subprotocols: d.subprotocols}}
 	b.SSE.Open, b.SSE.Send, b.Post.Path = d.open, d.send, d.post
 	return b
 }
@@ -85,7 +87,8 @@ func (c codec) carry(label string, body []byte, find func(string) (any, error)) 
 	case target.SSE:
 		method, path, _ := strings.Cut(c.SSE.Send, " ")
 		if path == "" {
-			return m, fmt.Errorf("the protocol does not say how a client sends messages beside an event stream (transports.sse.send)")
+			return m, errors.New("the protocol does not say how a client sends messages beside an event stream " +
+				"(transports.sse.send)")
 		}
 		filled, err := fillText(path, func(name string) (any, error) {
 			v, err := find(name)

@@ -1,12 +1,15 @@
 package pack
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/parser"
 	"github.com/expr-lang/expr/types"
 	"github.com/expr-lang/expr/vm"
 
@@ -29,7 +32,7 @@ const (
 // scope holds the values that an expression can name.
 type scope map[string]any
 
-// compile compiles an expression that may use the given names. Functions that read a clock, or are random, do not exist.
+// compile compiles an expression that may use the given names. Functions that read a clock do not exist.
 func compile(text string, names []string) (*expression, error) {
 	if len(text) > maxLength {
 		return nil, fmt.Errorf("the expression is longer than %d bytes", maxLength)
@@ -39,13 +42,44 @@ func compile(text string, names []string) (*expression, error) {
 		known[name] = types.Any
 	}
 	options := []expr.Option{expr.Env(known), expr.MaxNodes(maxNodes), expr.DisableBuiltin("now"),
-		expr.DisableBuiltin("date"), expr.DisableBuiltin("timezone"), expr.DisableBuiltin("duration")}
+		expr.DisableBuiltin("date"), expr.DisableBuiltin("timezone"), expr.DisableBuiltin("duration"),
+		expr.DisableBuiltin("repeat")}
+	tree, err := parser.Parse(text)
+	if err == nil {
+		cost := &costs{}
+		ast.Walk(&tree.Node, cost)
+		err = cost.err
+	}
+	if err != nil {
+		first, _, _ := strings.Cut(err.Error(), "\n")
+		return nil, fmt.Errorf("%q is not an expression: %s", text, first)
+	}
 	program, err := expr.Compile(text, options...)
 	if err != nil {
 		first, _, _ := strings.Cut(err.Error(), "\n")
 		return nil, fmt.Errorf("%q is not an expression: %s", text, first)
 	}
 	return &expression{text, program}, nil
+}
+
+// costs finds what could take long: a loop within a loop, and a range.
+type costs struct {
+	loops int
+	err   error
+}
+
+// Visit implements ast.Visitor.
+func (c *costs) Visit(node *ast.Node) {
+	switch n := (*node).(type) {
+	case *ast.PredicateNode:
+		if c.loops++; c.loops > 1 {
+			c.err = errors.New("more than one function goes through a list (write two rules)")
+		}
+	case *ast.BinaryNode:
+		if n.Operator == ".." {
+			c.err = errors.New("it has no ranges")
+		}
+	}
 }
 
 // value evaluates the expression. An error, such as that of a member of nothing, is the reason why there is no value.
@@ -101,7 +135,7 @@ func plain(v any) any {
 // hole matches what is filled into a text: ${new}, ${nonce}, ${ticket}, ${B.ticket}.
 var hole = regexp.MustCompile(`\$\{([\w.-]+)\}`)
 
-// fill fills the holes of a value: in texts, and in members and items. A text that is one hole becomes the value itself.
+// fill fills the holes of a value: in texts, members and items. A text that is one hole becomes the value itself.
 // find returns the value of a name.
 func fill(v any, find func(name string) (any, error)) (any, error) {
 	switch v := v.(type) {

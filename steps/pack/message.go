@@ -149,7 +149,8 @@ func scopeOf(m *message) scope {
 	return scope{"it": m.it, "kind": m.kind, "from": m.from, "conn": m.r.Conn, "http": m.http, "act": nil}
 }
 
-func keyOf(v any) string { return fmt.Sprint(v) }
+// textOf is the text of a value, as a key.
+func textOf(v any) string { return fmt.Sprint(v) }
 
 // mediaOf is the media type of a Content-Type, without its parameters.
 func mediaOf(contentType string) string {

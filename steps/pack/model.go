@@ -28,7 +28,8 @@ type model struct {
 	bans     []ban
 	fences   map[string][]*message // requests that fence, by connection
 	tally    obligation.Tally
-	caused   map[int]bool // records because of which something was owed; only of ours
+	lost     map[string]bool // keys of states whose values are unknown
+	caused   map[int]bool    // records because of which something was owed; only of ours
 }
 
 // ban forbids messages.
@@ -43,13 +44,16 @@ const (
 	mostSeen   = 100_000
 	mostBans   = 1000
 	mostFences = 1000
-	mostBooked = 1000 // of each connection
+	mostBooked = 1000    // of each connection
+	mostText   = 1 << 20 // bytes of a text in a state
+	mostItems  = 10_000  // of a list in a state
 )
 
 func newModel(d *document, o obligation.Observer) *model {
 	return &model{doc: d, observer: o, books: map[string]*book{}, bags: map[string]map[string]any{},
 		seen: map[*rule]map[string]int{}, last: map[*rule]map[string]any{}, begun: map[string]bool{},
-		fences: map[string][]*message{}, tally: obligation.Tally{}, caused: map[int]bool{}}
+		fences: map[string][]*message{}, tally: obligation.Tally{}, caused: map[int]bool{},
+		lost: map[string]bool{}}
 }
 
 // bookOf returns the book of a connection.
@@ -95,7 +99,7 @@ func (mo *model) Take(r transcript.Record) {
 	mo.judgeFirst(m, in, b)
 	mo.judgeBans(m, in)
 	for _, rule := range mo.doc.rules {
-		if rule.on.selects(m, in) && rule.when.holds(in) {
+		if rule.on.selects(m, in) && rule.belongs(in) && rule.when.holds(in) {
 			mo.apply(rule, m, in, b)
 		}
 	}
@@ -113,21 +117,37 @@ func (mo *model) scopeOf(m *message) scope {
 	return in
 }
 
-// bagOf returns the values of a state that a message is about; nil if it is about none.
-func (mo *model) bagOf(b *bag, m *message, in scope) any {
-	key := b.name
+// belongs reports whether a message belongs to each state that the rule names.
+func (r *rule) belongs(in scope) bool {
+	return !slices.ContainsFunc(r.states, func(name string) bool { return in[name] == nil })
+}
+
+// keyOf returns the key of a state's values that a message is about; "" if it is about none.
+func (b *bag) keyOf(m *message, in scope) string {
 	switch {
 	case b.name == "connection":
-		key += " " + m.r.Conn
-	case b.key != nil:
-		v, err := b.key.value(in)
-		if err != nil || v == nil || v == "" {
-			return nil
-		}
-		key += "=" + keyOf(v)
+		return "connection " + m.r.Conn
+	case b.key == nil:
+		return b.name
+	}
+	v, err := b.key.value(in)
+	if err != nil || v == nil || v == "" {
+		return ""
+	}
+	return b.name + "=" + textOf(v)
+}
+
+// bagOf returns the values of a state that a message is about; nil if it is about none, or they are unknown.
+func (mo *model) bagOf(b *bag, m *message, in scope) any {
+	key := b.keyOf(m, in)
+	if key == "" || mo.lost[key] {
+		return nil
 	}
 	values := mo.bags[key]
-	if values == nil && len(mo.bags) < mostBags {
+	if values == nil && len(mo.bags) >= mostBags {
+		return nil
+	}
+	if values == nil {
 		values = map[string]any{}
 		for name, v := range b.start {
 			values[name] = v
@@ -135,6 +155,29 @@ func (mo *model) bagOf(b *bag, m *message, in scope) any {
 		mo.bags[key] = values
 	}
 	return values
+}
+
+// lose forgets the values of a state that a message is about.
+func (mo *model) lose(name string, m *message, in scope) {
+	for i := range mo.doc.bags {
+		if b := &mo.doc.bags[i]; b.name == name {
+			mo.lost[b.keyOf(m, in)] = true
+			in[name] = nil
+		}
+	}
+}
+
+// isHuge reports whether a value is too large for a state.
+func isHuge(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return len(v) > mostText
+	case []any:
+		return len(v) > mostItems
+	case map[string]any:
+		return len(v) > mostItems
+	}
+	return false
 }
 
 // apply applies a rule to a message that it is about.
@@ -149,7 +192,12 @@ func (mo *model) apply(r *rule, m *message, in scope, b *book) {
 	}
 	for _, s := range r.set {
 		values, _ := in[s.bag].(map[string]any)
-		if v, err := s.value.value(in); err == nil && values != nil {
+		v, err := s.value.value(in)
+		switch {
+		case err != nil || values == nil:
+		case isHuge(v): // from now on the state is unknown, and no rule that names it is applied
+			mo.lose(s.bag, m, in)
+		default:
 			values[s.member] = v
 		}
 	}
@@ -162,7 +210,7 @@ func (mo *model) check(r *rule, m *message, in scope, b *book) {
 	}
 	if r.require != nil {
 		ok, expected := r.require.holds(in), "a message where "+r.require.text
-		if r.stateful { // by a state that is unknown after a deviation
+		if len(r.states) > 0 { // by a state that is unknown after a deviation
 			b.Check(ok, m, r.clauses, r.expects(expected), "%s", m.described())
 		} else {
 			member(ok, expected)
@@ -184,7 +232,8 @@ func (mo *model) judgeFirst(m *message, in scope, b *book) {
 	mo.begun[m.r.Conn] = true
 	for _, r := range mo.doc.rules {
 		if r.first && r.when.holds(in) {
-			b.Member(r.on.selects(m, in), m, r.clauses, r.expects(r.on.words()+" as the first message"), "%s", m.described())
+			b.Member(r.on.selects(m, in), m, r.clauses, r.expects(r.on.words()+" as the first message"), "%s",
+				m.described())
 		}
 	}
 }
@@ -197,9 +246,9 @@ func (mo *model) checkUnique(r *rule, m *message, in scope, member func(bool, st
 	if mo.seen[r] == nil {
 		mo.seen[r] = map[string]int{}
 	}
-	before := mo.seen[r][keyOf(v)]
+	before := mo.seen[r][textOf(v)]
 	if before == 0 && len(mo.seen[r]) < mostSeen {
-		mo.seen[r][keyOf(v)] = m.r.N
+		mo.seen[r][textOf(v)] = m.r.N
 	}
 	member(before == 0, fmt.Sprintf("%s other than %v, which record %d has", r.unique.text, v, before))
 }
@@ -287,9 +336,8 @@ func (mo *model) judgeBans(m *message, in scope) {
 		with := maps.Clone(in)
 		with["act"] = b.cause.it
 		if m.from == "server" && b.rule.forbids.selects(m, with) {
-			mo.bookOf(b.cause.r.Conn).Check(false, m, b.rule.clauses,
-				b.rule.expects(fmt.Sprintf("no %s after %s (record %d)", b.rule.forbids.words(), b.cause.Title(), b.cause.r.N)),
-				"%s", m.described())
+			expected := fmt.Sprintf("no %s after %s (record %d)", b.rule.forbids.words(), b.cause.Title(), b.cause.r.N)
+			mo.bookOf(b.cause.r.Conn).Fail(m, b.rule.clauses, b.rule.expects(expected), "%s", m.described())
 		}
 		return b.rule.until != nil && b.rule.until.selects(m, with)
 	})

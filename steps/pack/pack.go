@@ -7,6 +7,7 @@
 package pack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,7 +62,8 @@ func Load(folder string) (*Pack, error) {
 func LoadFS(fsys fs.FS, name string) (*Pack, error) {
 	text, err := readFile(fsys, "protocol.yaml")
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w (a protocol is a folder with protocol.yaml, clauses.yaml and scenarios)", name, err)
+		return nil, fmt.Errorf("%s: %w (a protocol is a folder with protocol.yaml, clauses.yaml and scenarios)", name,
+			err)
 	}
 	p := &Pack{doc: &document{}, files: fstest.MapFS{}}
 	rd := &reader{doc: p.doc}
@@ -177,7 +179,7 @@ func (d *document) ruled() (out []string) {
 func (p *Pack) Kind() target.Kind {
 	d := p.doc
 	return target.Kind{Protocol: d.id, Prefix: d.prefix, Roles: []string{target.Server}, Drivers: d.drivers,
-		Example: p.example,
+		Capabilities: d.capabilities, Example: p.example,
 		Sections: func() []target.Section {
 			return []target.Section{{Key: d.id, Value: d.binding()}}
 		},
@@ -213,10 +215,13 @@ func (d *document) checkSection(c *target.Checker) error {
 // exampleProfile returns a commented profile with every key.
 func (d *document) exampleProfile() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# A profile of a target of %s. Keys that are not commented out have their defaults, apart from url.\n", d.id)
+	fmt.Fprintf(&b, "# A profile of a target of %s. Keys that are not commented out have their defaults, "+
+		"apart from url.\n", d.id)
 	fmt.Fprintf(&b, "#name: my server\nprotocol: %s\nurl: http://localhost:3000\n\n", d.id)
-	fmt.Fprintf(&b, "# Starts the server; {port} is a free port. Leave url out then.\n#command:\n  #run: [./my-server, --port, \"{port}\"]\n\n")
-	fmt.Fprintf(&b, "drivers: [%s]\n\n%s:\n  type: %q\n", d.drivers[0], d.id, string(d.typeAt))
+	b.WriteString("# Starts the server; {port} is a free port. Leave url out then.\n#command:\n" +
+		"  #run: [./my-server, --port, \"{port}\"]\n\n")
+	fmt.Fprintf(&b, "drivers: [%s]\ncapabilities: []   # %s\n\n%s:\n  type: %q\n", d.drivers[0],
+		cmp.Or(strings.Join(d.capabilities, ", "), "there are none"), d.id, string(d.typeAt))
 	if d.open != "" {
 		fmt.Fprintf(&b, "  sse: {open: %q, send: %q}\n", d.open, d.send)
 	}
@@ -238,11 +243,19 @@ func (p *Pack) Bind(env *steps.Env, run target.Running) func(*transcript.Record)
 }
 
 func (p *Pack) codec(env *steps.Env, run target.Running) codec {
-	return codec{binding: target.SectionOf[binding](env.Profile), doc: p.doc, base: run.BaseURL(), driver: env.Driver.Name()}
+	return codec{binding: target.SectionOf[binding](env.Profile), doc: p.doc, base: run.BaseURL(),
+		driver: env.Driver.Name()}
 }
 
-// NotRunnable implements steps.Protocol.
-func (p *Pack) NotRunnable(*steps.Env, []string) string { return "" }
+// NotRunnable implements steps.Protocol: a scenario with the tag of a capability needs it.
+func (p *Pack) NotRunnable(env *steps.Env, tags []string) string {
+	for _, name := range p.doc.capabilities {
+		if slices.Contains(tags, "@"+name) && !env.Profile.Has(name) {
+			return "the profile does not declare the capability " + name
+		}
+	}
+	return ""
+}
 
 // Monitors implements steps.Protocol: the model is the only one.
 func (p *Pack) Monitors() []monitor.Monitor {

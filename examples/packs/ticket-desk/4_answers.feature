@@ -1,0 +1,71 @@
+@ticket-desk
+Feature: 4 Answers
+
+  @TD-018 @preflight-3
+  Scenario: an agent answers
+    Given client A has a ticket
+    When client A sends "say"
+    Then client A is answered
+
+  @TD-018 @TD-019
+  Scenario: two answers in one ticket
+    Given client A has a ticket
+    When client A sends "say"
+    Then client A is answered
+    When client A sends "say"
+    Then client A is answered
+    And everything is handled
+
+  @TD-020
+  Scenario: the agent waits for consent
+    Given client A has a ticket
+    And client A was asked for its consent
+    And everything is handled
+    When client A sends "reply"
+    Then client A is answered
+
+  @TD-021
+  Scenario: the client does not consent
+    Given client A has a ticket
+    And client A was asked for its consent
+    When client A sends "reply" with {"yes": false}
+    Then client A is answered
+    And everything is handled
+
+  @TD-022
+  Scenario: the agent is busy, and later available again
+    Given client A has a ticket
+    And client A was asked for its consent
+    When client A sends "say"
+    Then client A is answered
+    When client A sends "reply"
+    Then client A is answered
+    When client A sends "say"
+    Then client A is answered
+
+  @TD-022
+  Scenario: another ticket is not busy
+    Given client A has a ticket
+    And client A was asked for its consent
+    And client B has a ticket
+    When client B sends "say"
+    Then client B is answered
+
+  @TD-023
+  Scenario: an answer is stopped
+    Given client A has a ticket
+    And client A was asked for its consent
+    When client A sends "stop"
+    Then client A is answered
+    When client A sends "say"
+    Then client A is answered
+
+  @TD-024 @history
+  Scenario: the history of a ticket
+    Given client A has a ticket
+    When client A sends "say"
+    Then client A is answered
+    When client A sends "say"
+    Then client A is answered
+    When client A sends "history"
+    Then client A is answered

@@ -1,0 +1,280 @@
+package pack
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"parley/steps"
+	"parley/steps/obligation"
+	"parley/transport/transcript"
+)
+
+const ledger = `
+protocol: ping-pong
+source: ping-pong.md
+clauses:
+  - {id: PP-001, level: MUST, section: "1", text: one, source: one, observed: wire, status: tested}
+  - {id: PP-002, level: MUST, section: "1", text: two, source: two, observed: wire, status: tested}
+  - {id: PP-003, level: SHOULD, section: "1", text: three, source: three, observed: wire, status: tested}
+`
+
+// protocol has pings that are answered, a room whose door closes, and a fence.
+const protocol = `
+protocol: ping-pong
+prefix: PP
+transports: {ws: {path: /ws}}
+sends: {ping: {n: "${new}"}, fence: {n: "${new}"}, shut: {room: "${room}"}}
+receives: [hello, pong, fenced, closed, note]
+keeps: [{on: hello, room: it.room}]
+fence: {send: fence, answer: fenced, where: it.n == act.n}
+state:
+  room: {key: it.room, closed: false, text: ""}
+rules:
+%s
+`
+
+func load(t testing.TB, rules string) *Pack {
+	t.Helper()
+	p, err := LoadFS(fstest.MapFS{"protocol.yaml": {Data: fmt.Appendf(nil, protocol, rules)},
+		"clauses.yaml": {Data: []byte(ledger)}}, "pp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// said makes records of a line each: < for the server, > for the client, with the connection first, as "A> {...}".
+// "A!" requests and gets a connection, "A?" is a wait for what record N obliges the server to, which ended in vain.
+func said(t testing.TB, p *Pack, lines ...string) (out []transcript.Record) {
+	t.Helper()
+	c := codec{binding: p.doc.binding(), doc: p.doc}
+	add := func(r transcript.Record) {
+		r.N = len(out) + 1
+		c.decode(&r)
+		out = append(out, r)
+	}
+	for _, line := range lines {
+		conn, what, body := line[:1], line[1:2], strings.TrimSpace(line[2:])
+		switch what {
+		case "!":
+			add(transcript.Record{Conn: conn, Dir: transcript.Sent, Kind: transcript.Open})
+			add(transcript.Record{Conn: conn, Dir: transcript.Received, Kind: transcript.Open, Status: 101})
+		case "?":
+			add(transcript.Record{Conn: conn, Dir: transcript.Noted, Kind: transcript.Remark,
+				Label: inVain + "record " + body})
+		case ">":
+			add(transcript.Record{Conn: conn, Dir: transcript.Sent, Kind: transcript.Frame, Bytes: []byte(body)})
+		case "<":
+			add(transcript.Record{Conn: conn, Dir: transcript.Received, Kind: transcript.Frame, Bytes: []byte(body)})
+		}
+	}
+	return out
+}
+
+// TestRules: each rule with what keeps and what breaks it.
+func TestRules(t *testing.T) {
+	const (
+		ping, pong   = `A> {"type":"ping","n":1}`, `A< {"type":"pong","n":1}`
+		fence, fend  = `A> {"type":"fence","n":9}`, `A< {"type":"fenced","n":9}`
+		owesPong     = "  - {on: ping, owes: {type: pong, where: it.n == act.n}, clauses: PP-001}"
+		mustPong     = "  - {on: ping, owes: {type: pong, must: it.n == act.n}, clauses: PP-001}"
+		closes       = "  - {on: closed, set: {room.closed: true}}\n"
+		closed, note = `A< {"type":"closed","room":"r"}`, `A< {"type":"note","room":"r"}`
+	)
+	for _, r := range []struct {
+		reason, rules string
+		lines         []string
+		want          string
+	}{
+		{"what is owed comes", owesPong, []string{ping, pong}, "+PP-001@2"},
+		{"another does not count", owesPong, []string{ping, `A< {"type":"pong","n":2}`, fence, fend}, "-PP-001@1"},
+		{"a fence shows that nothing came", owesPong, []string{ping, fence, fend}, "-PP-001@1"},
+		{"without a fence it may still come", owesPong, []string{ping}, ""},
+		{"a wait in vain", owesPong, []string{ping, "A? 1"}, "-PP-001@1"},
+		{"on another connection it does not count", owesPong,
+			[]string{ping, `B< {"type":"pong","n":1}`, fence, fend}, "-PP-001@1"},
+		{"one that must be otherwise is no other", mustPong, []string{ping, `A< {"type":"pong","n":2}`}, "-PP-001@2"},
+		{"one that is as it must be", mustPong, []string{ping, pong}, "+PP-001@2"},
+		{"one of several", "  - {on: ping, owes: pong, or: [{type: note, clauses: PP-002}], clauses: PP-001}",
+			[]string{ping, note, fence, fend}, "+PP-002@2"},
+		{"until then", "  - {on: ping, owes: pong, until: {type: closed}, clauses: PP-001}",
+			[]string{ping, closed, fence, fend}, ""},
+		{"required", "  - {on: pong, require: it.n > 0, clauses: PP-001}", []string{pong, `A< {"type":"pong","n":0}`},
+			"+PP-001@1 -PP-001@2"},
+		{"a member that is not there is not as required", "  - {on: pong, require: it.n.m > 0, clauses: PP-001}",
+			[]string{pong}, "-PP-001@1"},
+		{"grows", "  - {on: pong, grows: it.n, clauses: PP-001}",
+			[]string{pong, `A< {"type":"pong","n":2}`, `B< {"type":"pong","n":1}`, `A< {"type":"pong","n":4}`},
+			"+PP-001@1 +PP-001@2 +PP-001@3 -PP-001@4"},
+		{"unique over all connections", "  - {on: hello, unique: it.room, clauses: PP-001}",
+			[]string{`A< {"type":"hello","room":"r"}`, `B< {"type":"hello","room":"s"}`, `B< {"type":"hello","room":"r"}`},
+			"+PP-001@1 +PP-001@2 -PP-001@3"},
+		{"first of each connection", "  - {on: hello, first: true, clauses: PP-001}",
+			[]string{"A!", `A< {"type":"hello"}`, `A< {"type":"note"}`, "B!", `B< {"type":"note"}`}, "+PP-001@3 -PP-001@7"},
+		{"forbidden afterwards", "  - {on: closed, forbids: {type: note, where: it.room == act.room}, clauses: PP-002}",
+			[]string{note, closed, `A< {"type":"note","room":"s"}`, note}, "-PP-002@4"},
+		{"absence is shown by a fence", "  - {on: closed, forbids: {type: note}, clauses: PP-002}",
+			[]string{closed, fence, fend}, "+PP-002@3"},
+		{"forbidden until", "  - {on: closed, forbids: {type: note}, until: {type: hello}, clauses: PP-002}",
+			[]string{closed, `A< {"type":"hello"}`, note}, ""},
+		{"forbidden elsewhere", "  - {on: closed, forbids: {type: note}, elsewhere: true, clauses: PP-002}",
+			[]string{closed, `B< {"type":"note"}`}, "-PP-002@2"},
+		{"by the state of what the message is about",
+			closes + "  - {on: note, require: not room.closed, clauses: PP-001}",
+			[]string{note, closed, `A< {"type":"note","room":"s"}`, note, `A< {"type":"note"}`},
+			"+PP-001@1 +PP-001@3 -PP-001@4"},
+		{"behind a deviation only violations, as consequences",
+			closes + "  - {on: note, require: not room.closed, clauses: PP-001}\n" + owesPong,
+			[]string{closed, note, ping, pong, note}, "-PP-001@2 [-PP-001@5]"},
+		{"what is no JSON object, and what has no known type",
+			"  - {on: {type: [malformed, unknown], from: client}, owes: {type: note}, clauses: PP-003}",
+			[]string{`A> [`, note, `A> {"type":"other"}`, note, ping, fence, fend}, "+PP-003@2 +PP-003@4"},
+	} {
+		t.Run(r.reason, func(t *testing.T) {
+			p := load(t, r.rules)
+			var got []string
+			for _, f := range p.judge(obligation.Ours, said(t, p, r.lines...)) {
+				sign := map[bool]string{true: "+", false: "-"}[f.OK]
+				text := fmt.Sprintf("%s%s@%d", sign, strings.Join(f.Clauses, " "), f.At)
+				if f.Follows {
+					text = "[" + text + "]"
+				}
+				if got = append(got, text); !f.OK && (f.Expected == "" || f.Observed == "") {
+					t.Errorf("%+v says too little", f)
+				}
+			}
+			if diff := cmp.Diff(r.want, strings.Join(got, " ")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestForeign: in foreign traffic a message may still come behind a fence, and what is owed is missing at the end if a
+// fence shows that it was handled.
+func TestForeign(t *testing.T) {
+	p := load(t, "  - {on: ping, owes: {type: pong, where: it.n == act.n}, clauses: PP-001}")
+	const ping, fence, fenced = `A> {"type":"ping","n":1}`, `A> {"type":"fence","n":9}`, `A< {"type":"fenced","n":9}`
+	for _, r := range []struct {
+		lines []string
+		found int
+		ok    bool
+	}{
+		{[]string{ping, fence, fenced, `A< {"type":"pong","n":1}`}, 1, true},
+		{[]string{ping, fence, fenced}, 1, false},
+		{[]string{fence, fenced, ping}, 0, false},
+	} {
+		found := p.judge(obligation.Foreign, said(t, p, r.lines...))
+		if len(found) != r.found || len(found) > 0 && found[0].OK != r.ok {
+			t.Errorf("%q: %+v", r.lines, found)
+		}
+	}
+}
+
+// TestStateIsBounded: a state that grows without end becomes unknown, and breaks nothing.
+func TestStateIsBounded(t *testing.T) {
+	p := load(t, `  - {on: note, set: {room.text: room.text + it.text}}
+  - {on: closed, require: len(room.text) < 10, clauses: PP-001}`)
+	var lines []string
+	for range 3 {
+		lines = append(lines, `A< {"type":"note","room":"r","text":"`+strings.Repeat("x", mostText/2)+`"}`)
+	}
+	lines = append(lines, `A< {"type":"closed","room":"r"}`, `A< {"type":"closed","room":"s"}`)
+	found := p.judge(obligation.Ours, said(t, p, lines...))
+	if len(found) != 1 || !found[0].OK || found[0].At != 5 {
+		t.Errorf("%+v", found)
+	}
+}
+
+// TestMistakes: each mistake is told at its line, with the mend; all at once.
+func TestMistakes(t *testing.T) {
+	for _, r := range []struct{ rules, want string }{
+		{"  - {owes: pong, clauses: PP-001}", "on is missing"},
+		{"  - {on: pang, owes: pong, clauses: PP-001}", `"pang" is not a type of this protocol`},
+		{"  - {on: ping, owes: pong}", "clauses is missing"},
+		{"  - {on: ping, clauses: PP-001}", "the rule does nothing"},
+		{"  - {on: ping, ows: pong, clauses: PP-001}", `a rule has no "ows" (did you mean "owes"?)`},
+		{"  - {on: pong, require: it.n ==, clauses: PP-001}", "is not an expression"},
+		{"  - {on: pong, require: roam.closed, clauses: PP-001}", "unknown name roam"},
+		{"  - {on: pong, require: 'all(it.a, any(it.b, # == 1))', clauses: PP-001}", "more than one function goes"},
+		{"  - {on: pong, require: 'sum(1..1000000) > 0', clauses: PP-001}", "it has no ranges"},
+		{"  - {on: pong, require: 'now() != nil', clauses: PP-001}", "unknown name now"},
+		{"  - {on: pong, set: {rom.closed: true}}", `"rom.closed" is not a member of a state`},
+		{"  - {on: pong, within: ever, owes: pong, clauses: PP-001}", "within is the name of a limit"},
+		{"  - {on: pong, owes: pong, clauses: PP-009}", "no clause of clauses.yaml has the id PP-009"},
+	} {
+		_, err := LoadFS(fstest.MapFS{"protocol.yaml": {Data: fmt.Appendf(nil, protocol, r.rules)},
+			"clauses.yaml": {Data: []byte(ledger)}}, "pp")
+		if err == nil || !strings.Contains(err.Error(), r.want) || !strings.Contains(err.Error(), "pp/protocol.yaml:1") {
+			t.Errorf("%s: %v, want %s", r.rules, err, r.want)
+		}
+	}
+	for text, want := range map[string]string{
+		"protocol: Ping\nprefix: P\n": "small letters, digits and single hyphens",
+		"protocol: a\nprefix: AB\n":   "transports is missing",
+		"- a\n":                       "a protocol is a map",
+		"":                            "the protocol is empty",
+		"protocol: a\nprefix: AB\ntransports: {ws: {path: ws}}\n": "does not begin with a slash",
+		"protocol: a\nprefix: AB\ntransports: {tcp: {}}\n":        `transports has no "tcp"`,
+	} {
+		_, err := LoadFS(fstest.MapFS{"protocol.yaml": {Data: []byte(text)}}, "pp")
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+	if _, err := Load(t.TempDir()); err == nil || !strings.Contains(err.Error(), "protocol.yaml") {
+		t.Errorf("an empty folder: %v", err)
+	}
+}
+
+// TestStaysInside: a link that leads out of the folder is not followed.
+func TestStaysInside(t *testing.T) {
+	dir, outside := t.TempDir(), t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(dir+"/protocol.yaml", fmt.Sprintf(protocol, "  - {on: ping, owes: pong, clauses: PP-001}"))
+	write(outside+"/clauses.yaml", ledger)
+	if err := os.Symlink(outside+"/clauses.yaml", dir+"/clauses.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(dir); err == nil {
+		t.Error("a file outside of the folder was read")
+	}
+}
+
+// TestPhrase: the words of a phrase are filled into its steps.
+func TestPhrase(t *testing.T) {
+	p := phrase{text: `client {c} is refused with "{code}"`, steps: []string{`client {c} receives "{code}"`}}
+	m := steps.Expression(p.expression()).FindStringSubmatch(`client A is refused with "no such room"`)
+	if len(m) != 3 {
+		t.Fatalf("%s does not match: %q", p.expression(), m)
+	}
+	if diff := cmp.Diff([]string{`client A receives "no such room"`}, p.expand(m[1:])); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// FuzzLoad: no file makes loading or judging fail otherwise than with an error.
+func FuzzLoad(f *testing.F) {
+	for rule, message := range map[string]string{
+		"  - {on: ping, owes: {type: pong, where: it.n == act.n}, clauses: PP-001}": `{"type":"pong","n":[1]}`,
+		"  - {on: note, require: room.text == it.text, clauses: PP-001}":            `{"type":"note","room":7}`,
+	} {
+		f.Add(fmt.Sprintf(protocol, rule), message)
+	}
+	f.Fuzz(func(t *testing.T, text, message string) {
+		p, err := LoadFS(fstest.MapFS{"protocol.yaml": {Data: []byte(text)}, "clauses.yaml": {Data: []byte(ledger)}},
+			"pp")
+		if err == nil {
+			p.judge(obligation.Ours, said(t, p, "A!", "A> "+message, "A< "+message))
+		}
+	})
+}
