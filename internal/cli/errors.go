@@ -101,7 +101,7 @@ func plainFile(text string) string {
 	return text[:m[3]] + name + ": " + what
 }
 
-// mistakenFile has the mistakes of a script or of a file of faults, a line each. It is a usage error.
+// mistakenFile has the mistakes of a script, a file of faults or a protocol, a line each. It is a usage error.
 type mistakenFile struct{ error }
 
 // Unwrap makes it a usage error.

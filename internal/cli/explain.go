@@ -19,6 +19,7 @@ import (
 
 func explainCommand(s *streams) *cobra.Command {
 	var language, role string
+	var protocols []string
 	var model, drawn bool
 	c := &cobra.Command{
 		Use:   "explain ID…",
@@ -36,7 +37,7 @@ alike: the life cycles that it follows, and what a target owes on which message,
 			"  parley explain PROTOCOL --model",
 		RunE: func(c *cobra.Command, args []string) error {
 			if model || drawn {
-				return explainModels(args, role, drawn, s)
+				return explainModels(append(args, protocols...), role, drawn, s)
 			}
 			l, err := parseLang(language)
 			if err != nil {
@@ -45,6 +46,7 @@ alike: the life cycles that it follows, and what a target owes on which message,
 			return runExplain(c.Context(), args, l, s)
 		},
 	}
+	c.Flags().StringSliceVar(&protocols, "protocol", nil, "with --model, or a folder: the `PROTOCOL`")
 	c.Flags().BoolVar(&model, "model", false, "show the model of a protocol, as Mermaid diagrams")
 	c.Flags().BoolVar(&drawn, "svg", false, "with --model: what is owed, as a picture")
 	c.Flags().StringVar(&role, "role", "", "with --model: the ROLE of the targets")

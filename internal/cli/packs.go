@@ -28,7 +28,7 @@ func loadPacks(args []string) ([]string, error) {
 		}
 		p, err := pack.Load(value)
 		if err != nil {
-			return nil, err
+			return nil, &mistakenFile{err}
 		}
 		id := steps.Name(p)
 		if known, err := suite.Find(id); err == nil {

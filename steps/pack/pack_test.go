@@ -278,3 +278,44 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+// TestCorrelate: a request belongs to the stream that keeps the value in its path; without such a value, to the only
+// stream there is.
+func TestCorrelate(t *testing.T) {
+	text := strings.Replace(fmt.Sprintf(protocol, "  - {on: ping, owes: pong, clauses: PP-001}"), "ws: {path: /ws}",
+		`sse: {open: /events, send: "POST /rooms/${room}/say"}`, 1)
+	p, err := LoadFS(fstest.MapFS{"protocol.yaml": {Data: []byte(text)}, "clauses.yaml": {Data: []byte(ledger)}}, "pp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	profile, err := p.Kind().ForURL("http://127.0.0.1:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	partyOf, c := p.Correlate(profile), codec{binding: p.doc.binding(), doc: p.doc}
+	take := func(r transcript.Record) string {
+		c.decode(&r)
+		return partyOf(&r, nil)
+	}
+	request := func(path string) string {
+		return take(transcript.Record{Dir: transcript.Sent, Kind: transcript.Request, Label: "POST " + path})
+	}
+	opens := func(conn, room string) {
+		take(transcript.Record{Conn: conn, Dir: transcript.Received, Kind: transcript.Open})
+		take(transcript.Record{Conn: conn, Dir: transcript.Received, Kind: transcript.Stream,
+			Bytes: []byte(`{"type":"hello","room":"` + room + `"}`)})
+	}
+	if got := request("/rooms/a%20b/say"); got != "" {
+		t.Errorf("without a stream: %s", got)
+	}
+	opens("C1", "a b")
+	if got := request("/elsewhere"); got != "C1" {
+		t.Errorf("with one stream: %s", got)
+	}
+	opens("C2", "c")
+	for path, want := range map[string]string{"/rooms/a%20b/say": "C1", "/rooms/c/say?x=1": "C2", "/elsewhere": ""} {
+		if got := request(path); got != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+}
