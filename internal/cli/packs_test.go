@@ -32,8 +32,9 @@ func TestFolderProtocol(t *testing.T) {
 	dir := t.TempDir()
 	for name, want := range map[string]string{
 		"protocol: [a]\n": "protocol.yaml:1:11: protocol is a text",
-		"protocol: session-chat\nprefix: SX\ntransports: {ws: {path: /ws}}\n": "the id session-chat is that of a bundled protocol",
-		"": "the protocol is empty",
+		"":                "the protocol is empty",
+		"protocol: session-chat\nprefix: SX\ntransports: {ws: {path: /ws}}\n": "the id session-chat is that of " +
+			"a bundled protocol",
 	} {
 		write := func(file, text string) {
 			if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
