@@ -100,6 +100,8 @@ func newDriver(name string, protocol steps.Protocol, o Options) (closingDriver, 
 	switch name {
 	case sse.Name:
 		return sse.NewTLS(o.Profile.TLSConfig()), nil
+	case sse.PostName:
+		return sse.Posts{Driver: sse.NewTLS(o.Profile.TLSConfig())}, nil
 	case ws.Name:
 		return overWS(protocol, o.Profile), nil
 	case stdio.Name:

@@ -28,6 +28,7 @@ const (
 	SSE     = "sse"
 	WS      = "ws"
 	Stdio   = "stdio"
+	Post    = "post" // requests that are answered by JSON or by an event stream each
 	Browser = "browser"
 )
 

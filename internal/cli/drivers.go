@@ -18,7 +18,7 @@ import (
 )
 
 // allDrivers is every driver that --driver may name.
-var allDrivers = []string{sse.Name, ws.Name, stdio.Name, browser.Name, r3labs.Name}
+var allDrivers = []string{sse.Name, ws.Name, stdio.Name, sse.PostName, browser.Name, r3labs.Name}
 
 // everyDriver selects all drivers that a subject declares.
 const everyDriver = "all"

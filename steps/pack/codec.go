@@ -49,7 +49,7 @@ func (c codec) stream() string {
 	switch c.driver {
 	case target.WS:
 		return c.base + c.WS.Path
-	case post:
+	case target.Post:
 		return c.base + c.Post.Path
 	}
 	return c.base + c.SSE.Open
@@ -68,7 +68,7 @@ func (c codec) encode(kind string, members map[string]any, find func(string) (an
 			return driver.Message{}, err
 		}
 	}
-	if !c.doc.named || c.driver == target.WS {
+	if c.doc.only == "" && (!c.doc.named || c.driver == target.WS) {
 		if err := c.Type.Set(body, target.Sent(c.Names, kind)); err != nil {
 			return driver.Message{}, err
 		}
@@ -98,7 +98,7 @@ func (c codec) carry(label string, body []byte, find func(string) (any, error)) 
 			return m, err
 		}
 		m.Method, m.URL = method, c.base+fmt.Sprint(filled)
-	case post:
+	case target.Post:
 		m.Method, m.URL = "POST", c.base+c.Post.Path
 	}
 	return m, nil

@@ -18,7 +18,8 @@ type document struct {
 	capabilities []string // optional features, which a profile declares
 
 	typeAt   target.Pointer
-	named    bool // the type of an event is the name of the event on the stream
+	only     string // the only type that clients send, which is not on the wire; "": messages have their types
+	named    bool   // the type of an event is the name of the event on the stream
 	members  map[string]target.Pointer
 	sends    map[string]any // templates of what a client sends, by type
 	receives []string       // types that the server sends

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/internal/cut"
+	"parley/transport/driver"
 	"parley/transport/transcript"
 	wjson "parley/transport/wire/json"
 )
@@ -61,6 +62,10 @@ func (d *document) read(r transcript.Record) *message {
 		}
 	case transcript.Closed, transcript.Failure:
 		m.kind = ended
+	case transcript.Comment:
+		if m.kind = ended; r.Label != driver.AnswerEnded {
+			return nil
+		}
 	case transcript.Response:
 		m.kind, m.http = answer, answerOf(r)
 		if v, _, err := wjson.Decode(r.Bytes); err == nil {
@@ -81,6 +86,9 @@ func (d *document) readBody(m *message) {
 		return
 	}
 	m.it, m.kind = plain(m.r.Event.Data), m.r.Event.Type
+	if m.from == "client" && d.only != "" {
+		m.kind = d.only
+	}
 	if !d.knows(m.kind, m.from) {
 		m.kind = unknown
 	}
@@ -146,7 +154,13 @@ func isSpecial(kind string) bool { return slices.Contains(special, kind) }
 
 // scopeOf is what expressions know about a message.
 func scopeOf(m *message) scope {
-	return scope{"it": m.it, "kind": m.kind, "from": m.from, "conn": m.r.Conn, "http": m.http, "act": nil}
+	var request any // the record of the request that it is, or answers
+	if m.r.Kind == transcript.Request {
+		request = m.r.N
+	} else if m.r.Reply > 0 {
+		request = m.r.Reply
+	}
+	return scope{"request": request, "it": m.it, "kind": m.kind, "from": m.from, "conn": m.r.Conn, "http": m.http, "act": nil}
 }
 
 // textOf is the text of a value, as a key.

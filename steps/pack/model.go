@@ -314,7 +314,7 @@ func (mo *model) lapse(m *message, in scope, b *book) {
 
 // answers reports whether a message is what a rule obliges the server to because of another.
 func (mo *model) answers(o *owing, act, p *message) bool {
-	if p.kind == answer && p.r.Reply != act.r.N {
+	if p.r.Reply > 0 && p.kind != connected && p.r.Reply != act.r.N { // it answers another request
 		return false
 	}
 	return o.selects(p, mo.answering(act, p))

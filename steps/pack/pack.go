@@ -30,9 +30,6 @@ import (
 	"parley/transport/transcript"
 )
 
-// post is the driver whose messages are requests that are answered by JSON or by an event stream.
-const post = "post"
-
 // Bounds of a folder.
 const (
 	maxFile  = 1 << 20
@@ -186,7 +183,7 @@ func (p *Pack) Kind() target.Kind {
 		Check: d.checkSection,
 		Reach: func(p *target.Profile) target.Reach {
 			b := target.SectionOf[binding](p)
-			return target.Reach{Paths: map[string]string{target.SSE: b.SSE.Open, target.WS: b.WS.Path, post: b.Post.Path}}
+			return target.Reach{Paths: map[string]string{target.SSE: b.SSE.Open, target.WS: b.WS.Path, target.Post: b.Post.Path}}
 		},
 	}
 }
@@ -334,5 +331,5 @@ func (p *Pack) UsualPlaces() (out []steps.Place) {
 
 // PlaceKey implements steps.Recognisable.
 func (p *Pack) PlaceKey(driver string) string {
-	return p.doc.id + "." + map[string]string{target.SSE: "sse.open", target.WS: "ws.path", post: "post.path"}[driver]
+	return p.doc.id + "." + map[string]string{target.SSE: "sse.open", target.WS: "ws.path", target.Post: "post.path"}[driver]
 }

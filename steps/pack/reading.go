@@ -14,7 +14,7 @@ import (
 
 // scopeNames are known to every expression: the message, its type, who sent it, on which connection, the HTTP answer,
 // and, in what a rule owes or forbids, the message that is its cause.
-var scopeNames = []string{"it", "kind", "from", "conn", "http", "act"}
+var scopeNames = []string{"it", "kind", "from", "conn", "http", "request", "act"}
 
 // reader reads a protocol.yaml, and collects its mistakes.
 type reader struct {
@@ -99,7 +99,7 @@ func (rd *reader) readTransports(v, root script.Value) {
 		rd.Fail(root, "transports is missing: say how a client reaches the server (transports: {ws: {path: /ws}})")
 		return
 	}
-	if !rd.Keys(v, "transports", target.SSE, target.WS, target.Stdio, post) {
+	if !rd.Keys(v, "transports", target.SSE, target.WS, target.Stdio, target.Post) {
 		return
 	}
 	d := rd.doc
@@ -125,7 +125,7 @@ func (rd *reader) readTransports(v, root script.Value) {
 			if of := at.At("subprotocols"); of.There() {
 				d.subprotocols = rd.Texts(of, "subprotocols")
 			}
-		case post:
+		case target.Post:
 			rd.Keys(at, "post", "path")
 			if d.post = rd.pathAt(at.At("path"), "post.path"); d.post == "" {
 				rd.Fail(at, "post.path is missing (path: /agent)")
@@ -139,12 +139,13 @@ func (rd *reader) readTransports(v, root script.Value) {
 func (rd *reader) readMessage(v script.Value) {
 	d := rd.doc
 	d.typeAt, d.members = "/type", map[string]target.Pointer{}
-	if !v.There() || !rd.Keys(v, "message", "type", "named", "members") {
+	if !v.There() || !rd.Keys(v, "message", "type", "only", "named", "members") {
 		return
 	}
 	if at := v.At("type"); at.There() {
 		d.typeAt = rd.pointer(at, "message.type")
 	}
+	d.only = rd.Text(v.At("only"), "message.only")
 	d.named, _ = v.At("named").Scalar().(bool)
 	of := v.At("members")
 	for _, name := range of.Keys() {

@@ -9,6 +9,7 @@ import (
 
 	"parley/features/verdict"
 	"parley/steps"
+	"parley/target"
 	"parley/transport/driver"
 	"parley/transport/transcript"
 )
@@ -175,7 +176,7 @@ func (s *suite) sendMessage(ctx context.Context, c *client, m driver.Message) er
 		return steps.NotTestedf("client %s cannot send %s: %v", c.name, m.Label, err)
 	}
 	c.mark, c.last = mark, m.Label
-	if m.URL == "" || s.codec.driver == post {
+	if m.URL == "" || s.codec.driver == target.Post {
 		return nil
 	}
 	_, miss := s.answered(ctx, c)

@@ -48,6 +48,9 @@ const (
 	ResetTwice = "reset twice: "                  // prefix of a Failure's label: the repetition was reset too
 )
 
+// AnswerEnded is the label of a comment: the event stream that answers a request has ended in order.
+const AnswerEnded = "the target ended the answer"
+
 // Unflushed starts a remark about a compressed stream of which nothing can be decompressed; the encoding follows.
 const Unflushed = "the stream is compressed with "
 

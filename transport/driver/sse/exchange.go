@@ -38,6 +38,9 @@ func (c *conn) Send(_ context.Context, m driver.Message) (int, error) {
 	if len(m.Body) > 0 {
 		req.Header.Set("Content-Type", "application/json")
 	}
+	if c.posts {
+		req.Header.Set("Accept", "application/json, text/event-stream")
+	}
 	copyHeader(req.Header, m.Header)
 	n := c.sink(transcript.Record{
 		Conn: c.o.Party, Dir: transcript.Sent, Kind: transcript.Request, Label: method + " " + unixurl.RequestURI(req.URL),
@@ -144,6 +147,10 @@ func (x *exchange) awaitResponse() {
 		return
 	}
 	defer resp.Body.Close()
+	if x.isStream(resp) {
+		x.readAnswer(resp)
+		return
+	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, MaxAnswer+1))
 	if err != nil && c.live.Err() == nil {
 		c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Failure,

@@ -173,6 +173,7 @@ type conn struct {
 	line   net.Conn      // the connection of the stream
 	jar    *httpclient.Jar
 	reqs   sync.WaitGroup
+	posts  bool // of Posts: there is no stream, and an answer may be one
 
 	unflushed atomic.Bool // it was recorded that the stream's compression is not flushed
 

@@ -1,0 +1,128 @@
+package sse_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"parley/transport/driver"
+	"parley/transport/driver/sse"
+	"parley/transport/transcript"
+)
+
+// TestPosts: a request is answered by an event stream, or by a body; what belongs to which request is recorded, also
+// where two answers overlap.
+func TestPosts(t *testing.T) {
+	go1, go2 := make(chan bool), make(chan bool)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if string(body) == "plain" {
+			fmt.Fprint(w, "{}")
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+		fmt.Fprintf(w, "id: 7\ndata: begins %s\n\n", body)
+		w.(http.Flusher).Flush()
+		if string(body) == "one" {
+			<-go1
+		} else {
+			<-go2
+		}
+		fmt.Fprintf(w, "data: ends %s\n\n", body)
+	}))
+	defer srv.Close()
+	d := sse.Posts{Driver: sse.New()}
+	defer d.Close()
+	tr := transcript.New(nil)
+	c, err := d.Open(t.Context(), driver.OpenOptions{Party: "A", URL: srv.URL}, tr.Append)
+	if err != nil {
+		t.Fatal(err)
+	}
+	send := func(body string) int {
+		n, err := c.Send(t.Context(), driver.Message{URL: srv.URL + "/agent", Body: []byte(body)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	await := func(match func(*transcript.Record) bool) {
+		t.Helper()
+		if _, err := tr.Await(t.Context(), 0, match); err != nil {
+			t.Fatal(err)
+		}
+	}
+	said := func(text string) func(*transcript.Record) bool {
+		return func(r *transcript.Record) bool { return string(r.Bytes) == text && r.Kind == transcript.Stream }
+	}
+	one := send("one")
+	await(said("begins one"))
+	two := send("two")
+	await(said("begins two"))
+	close(go1)
+	await(said("ends one"))
+	close(go2)
+	await(func(r *transcript.Record) bool { return r.Label == driver.AnswerEnded && r.Reply == two })
+	plain := send("plain")
+	await(func(r *transcript.Record) bool { return r.Kind == transcript.Response && r.Reply == plain })
+	var got []string
+	for _, r := range tr.All() {
+		if r.Reply == one || r.Reply == plain {
+			got = append(got, fmt.Sprintf("%s %d %q %s", r.Kind, r.Status, r.Bytes, r.ID))
+		}
+	}
+	want := []string{`response 200 "" `, `event 0 "begins one" 7`, `event 0 "ends one" `, `comment 0 "" `,
+		`response 200 "{}" `}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if err := c.Close(driver.Graceful); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.Send(t.Context(), driver.Message{URL: srv.URL}); err == nil {
+		t.Error("sent on a closed connection")
+	}
+}
+
+// TestPostsBreakOff: an answer that breaks off is recorded, and closing does not wait for one that goes on.
+func TestPostsBreakOff(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, "data: x\n\n")
+		w.(http.Flusher).Flush()
+		if r.URL.Path == "/breaks" {
+			panic(http.ErrAbortHandler)
+		}
+		<-r.Context().Done()
+	}))
+	defer srv.Close()
+	d := sse.Posts{Driver: sse.New()}
+	defer d.Close()
+	tr := transcript.New(nil)
+	c, err := d.Open(t.Context(), driver.OpenOptions{Party: "A", URL: srv.URL}, tr.Append)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/breaks", "/goes-on"} {
+		n, err := c.Send(t.Context(), driver.Message{URL: srv.URL + path, Body: []byte("x")})
+		if err == nil {
+			_, err = tr.Await(t.Context(), n, func(r *transcript.Record) bool {
+				return r.Reply == n && (r.Kind == transcript.Comment || path == "/goes-on" && r.Kind == transcript.Stream)
+			})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Close(driver.Reset); err != nil {
+		t.Error(err)
+	}
+	for _, r := range tr.All() {
+		if r.Label == driver.AnswerEnded {
+			t.Errorf("record %d says that an answer ended", r.N)
+		}
+	}
+}
