@@ -160,7 +160,8 @@ func scopeOf(m *message) scope {
 	} else if m.r.Reply > 0 {
 		request = m.r.Reply
 	}
-	return scope{"request": request, "it": m.it, "kind": m.kind, "from": m.from, "conn": m.r.Conn, "http": m.http, "act": nil}
+	return scope{"request": request,
+		"it": m.it, "kind": m.kind, "from": m.from, "conn": m.r.Conn, "http": m.http, "act": nil}
 }
 
 // textOf is the text of a value, as a key.

@@ -331,5 +331,6 @@ func (p *Pack) UsualPlaces() (out []steps.Place) {
 
 // PlaceKey implements steps.Recognisable.
 func (p *Pack) PlaceKey(driver string) string {
-	return p.doc.id + "." + map[string]string{target.SSE: "sse.open", target.WS: "ws.path", target.Post: "post.path"}[driver]
+	keys := map[string]string{target.SSE: "sse.open", target.WS: "ws.path", target.Post: "post.path"}
+	return p.doc.id + "." + keys[driver]
 }
