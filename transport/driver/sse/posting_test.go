@@ -14,26 +14,28 @@ import (
 	"parley/transport/transcript"
 )
 
-// TestPosts: a request is answered by an event stream, or by a body; what belongs to which request is recorded, also
-// where two answers overlap.
-func TestPosts(t *testing.T) {
-	go1, go2 := make(chan bool), make(chan bool)
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+// answering answers a request with an event stream that ends with its channel, or with a body if it has none.
+func answering(ends map[string]chan bool) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		if string(body) == "plain" {
+		end := ends[string(body)]
+		if end == nil {
 			fmt.Fprint(w, "{}")
 			return
 		}
 		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 		fmt.Fprintf(w, "id: 7\ndata: begins %s\n\n", body)
 		w.(http.Flusher).Flush()
-		if string(body) == "one" {
-			<-go1
-		} else {
-			<-go2
-		}
+		<-end
 		fmt.Fprintf(w, "data: ends %s\n\n", body)
-	}))
+	}
+}
+
+// TestPosts: a request is answered by an event stream, or by a body; what belongs to which request is recorded, also
+// where two answers overlap.
+func TestPosts(t *testing.T) {
+	ends := map[string]chan bool{"one": make(chan bool), "two": make(chan bool)}
+	srv := httptest.NewServer(answering(ends))
 	defer srv.Close()
 	d := sse.Posts{Driver: sse.New()}
 	defer d.Close()
@@ -62,9 +64,9 @@ func TestPosts(t *testing.T) {
 	await(said("begins one"))
 	two := send("two")
 	await(said("begins two"))
-	close(go1)
+	close(ends["one"])
 	await(said("ends one"))
-	close(go2)
+	close(ends["two"])
 	await(func(r *transcript.Record) bool { return r.Label == driver.AnswerEnded && r.Reply == two })
 	plain := send("plain")
 	await(func(r *transcript.Record) bool { return r.Kind == transcript.Response && r.Reply == plain })
