@@ -208,11 +208,18 @@ func (b *Book[M, A]) Settle(p M) (o *Owed[M, A], calledFor bool) {
 		return nil, calledFor
 	}
 	o = b.owed[i]
+	b.owed = slices.Delete(b.owed, i, i+1)
+	b.Fulfil(o, p)
+	return o, true
+}
+
+// Fulfil takes a message of the party as what is owed or permitted by o, which has not been done: Settle does so for the
+// best match alone.
+func (b *Book[M, A]) Fulfil(o *Owed[M, A], p M) {
 	b.heard = append(b.heard, Heard[M, A]{p, o})
 	o.Done = true
 	o.came, o.state = p, Came
 	b.count(o, Coverage{Settled: 1})
-	b.owed = slices.Delete(b.owed, i, i+1)
 	b.Take(o.Choice)
 	if !o.Unshown {
 		b.Keep(p, append(slices.Clone(o.Clauses), o.Shown...)...)
@@ -220,7 +227,6 @@ func (b *Book[M, A]) Settle(p M) (o *Owed[M, A], calledFor bool) {
 	if o.Met != nil {
 		o.Met(p)
 	}
-	return o, true
 }
 
 // Each calls do for everything owed or permitted that has neither come nor expired.

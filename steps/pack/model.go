@@ -62,7 +62,7 @@ func (mo *model) bookOf(conn string) *book {
 	if b == nil {
 		b = &book{Model: "connection " + conn, Tally: mo.tally, Patient: mo.observer != obligation.Ours,
 			Loose: mo.observer == obligation.Partial,
-			Name:  func(o *owed) (on, owes string) { return o.Cause.Title(), o.What }}
+			Name:  func(o *owed) (on, owes string) { return o.About.on.words(), o.What }}
 		mo.books[conn], mo.order = b, append(mo.order, conn)
 	}
 	return b
@@ -91,7 +91,7 @@ func (mo *model) Take(r transcript.Record) {
 	}
 	in := mo.scopeOf(m)
 	if m.from == "server" {
-		b.Settle(m)
+		mo.settle(m, b)
 	} else {
 		b.Delivered(m)
 	}
@@ -105,6 +105,23 @@ func (mo *model) Take(r transcript.Record) {
 	}
 	mo.fenced(m, in, b)
 	b.Forget(mostBooked)
+}
+
+// settle takes a message of the server: of each rule it is the first answer that is owed and that it matches.
+func (mo *model) settle(m *message, b *book) {
+	done := map[*rule]bool{}
+	if o, _ := b.Settle(m); o != nil {
+		done[o.About] = true
+	}
+	if len(done) == 0 {
+		return
+	}
+	b.Each(func(o *owed) {
+		if !done[o.About] && o.Match(m) {
+			done[o.About] = true
+			b.Fulfil(o, m)
+		}
+	})
 }
 
 // scopeOf is what expressions know when a message has come: also the state.

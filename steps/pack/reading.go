@@ -233,10 +233,14 @@ func (rd *reader) expression(v script.Value, names ...string) *expression {
 	return e
 }
 
-// trigger reads which messages something is about: a type, or a map.
+// trigger reads which messages something is about: a type, a list of types, or a map.
 func (rd *reader) trigger(v script.Value, what string) (t trigger) {
 	if text, ok := v.Scalar().(string); ok {
 		t.types = rd.typesOf(v, []string{text})
+		return t
+	}
+	if _, list := v.Items(); list {
+		t.types = rd.typesOf(v, rd.Texts(v, what))
 		return t
 	}
 	if !rd.Keys(v, what, keysOf[what]...) {
