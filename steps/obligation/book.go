@@ -213,8 +213,8 @@ func (b *Book[M, A]) Settle(p M) (o *Owed[M, A], calledFor bool) {
 	return o, true
 }
 
-// Fulfil takes a message of the party as what is owed or permitted by o, which has not been done: Settle does so for the
-// best match alone.
+// Fulfil takes a message of the party as what is owed or permitted by o, which is not done. Settle does so for the best
+// match alone.
 func (b *Book[M, A]) Fulfil(o *Owed[M, A], p M) {
 	b.heard = append(b.heard, Heard[M, A]{p, o})
 	o.Done = true
