@@ -37,7 +37,7 @@ func TestShare(t *testing.T) {
 		{subjects{both}, []string{"ws", "all"}, [][]string{{"ws", "sse", "r3labs"}}, ""},
 		{subjects{both}, []string{"r3labs"}, [][]string{{"r3labs"}}, ""},
 		{subjects{both}, []string{"tcp"}, nil,
-			`--driver: unknown driver "tcp" (known: sse, ws, stdio, browser, r3labs, all)`},
+			`--driver: unknown driver "tcp" (known: sse, ws, stdio, post, browser, r3labs, all)`},
 		{subjects{only}, []string{"all"}, [][]string{{"ws"}}, ""},
 		{subjects{only}, []string{"sse"}, nil, "--driver: only declares no driver sse (declared: ws)"},
 		{subjects{only}, []string{"r3labs"}, nil, "--driver: only declares no driver r3labs (declared: ws)"},

@@ -56,7 +56,7 @@ func (o *runOptions) declareFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.targetVersion, "target-version", "",
 		"`VERSION` of the target, for the reports that compare versions")
 	f.StringSliceVar(&o.drivers, "driver", nil,
-		"`DRIVER` to test over: sse, ws, stdio, browser, r3labs, or all; may be repeated "+
+		"`DRIVER` to test over: sse, ws, stdio, post, browser, r3labs, or all; may be repeated "+
 			"(default those that the target declares; all adds r3labs to sse)")
 	f.StringSliceVar(&o.roles, "role", nil,
 		"`ROLE` of the target: server, client, host, relay, agent, or all; may be repeated without --target "+
