@@ -114,7 +114,8 @@ func newDriver(name string, protocol steps.Protocol, o Options) (closingDriver, 
 	case r3labs.Name:
 		return r3labs.NewTLS(o.Profile.TLSConfig()), nil
 	}
-	return nil, &UsageError{Msg: fmt.Sprintf("driver %q is unknown; known: sse, ws, stdio, post, browser, r3labs, all", name)}
+	return nil, &UsageError{Msg: fmt.Sprintf("driver %q is unknown; known: sse, ws, stdio, post, browser, r3labs, all",
+		name)}
 }
 
 // overWS returns the WebSocket driver for the target of a profile.
