@@ -36,7 +36,8 @@ func loadPacks(args []string) ([]string, error) {
 				return nil, usagef("%s: the id %s is that of a bundled protocol (protocol: my-%s)", value, id, id)
 			}
 		} else {
-			suite = steps.NewProtocols(suite.Version, append(slices.Clone(suite.All), p)...)
+			with := steps.NewProtocols(suite.Version, append(slices.Clone(suite.All), p)...)
+			with.Program, suite = suite.Program, with
 		}
 		if out[i] = id; joined {
 			out[i] = flag + "=" + id

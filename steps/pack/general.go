@@ -13,6 +13,7 @@ import (
 
 	"parley/features/verdict"
 	"parley/steps"
+	"parley/target"
 	"parley/transport/driver"
 	"parley/transport/transcript"
 	wjson "parley/transport/wire/json"
@@ -190,8 +191,8 @@ func (s *suite) keepsValue(_ context.Context, name, text, as string) error {
 
 // isAnswered waits until nothing is owed any more because of a client's last act.
 func (s *suite) isAnswered(ctx context.Context, c *client) error {
-	if c.err != nil {
-		return s.notOpened(c)
+	if err := s.there(c); err != nil {
+		return err
 	}
 	return s.awaitOwed(ctx, c)
 }
@@ -199,8 +200,8 @@ func (s *suite) isAnswered(ctx context.Context, c *client) error {
 // receives waits for a message of a type, and judges those clauses of the scenario of which no rule says anything.
 func (s *suite) receives(ctx context.Context, name, kind, where string) error {
 	c := s.client(name)
-	if c.err != nil {
-		return s.notOpened(c)
+	if err := s.there(c); err != nil {
+		return err
 	}
 	match, err := s.matcher(c, kind, where)
 	if err != nil {
@@ -211,12 +212,8 @@ func (s *suite) receives(ctx context.Context, name, kind, where string) error {
 		what += " where " + where
 	}
 	act := c.mark
-	w := steps.Wait{Conn: name, After: act, Greeting: c.last == "", Match: match,
-		Hopeless: func(*transcript.Record) string { return s.hopeless(c, act, kind) }}
-	if !w.Greeting {
-		w.Fence = s.fence(c)
-	}
-	r, miss := s.Await(ctx, w)
+	r, miss := s.Await(ctx, s.waitFor(c, ofKind(kind), steps.Wait{After: act, Match: match,
+		Hopeless: func(*transcript.Record) string { return s.hopeless(c, act, kind) }}))
 	s.report()
 	left := s.unruled()
 	switch {
@@ -229,14 +226,19 @@ func (s *suite) receives(ctx context.Context, name, kind, where string) error {
 	case len(left) > 0:
 		return s.Need(miss.Check(what, left...))
 	}
-	return s.missing(c, miss, what)
+	return s.missing(c, miss, what, ofKind(kind))
+}
+
+// ofKind fits what is owed if a message of a type settles it.
+func ofKind(kind string) func(*owed) bool {
+	return func(o *owed) bool {
+		return slices.ContainsFunc(o.About.owes, func(w *owing) bool { return w.is(kind) })
+	}
 }
 
 // hopeless says why a message of a type that was owed because of a record will not come; "": it may.
 func (s *suite) hopeless(c *client, act int, kind string) string {
-	what, missing := s.follow().missed(c.name, act, func(o *owed) bool {
-		return slices.ContainsFunc(o.About.owes, func(w *owing) bool { return slices.Contains(w.types, kind) })
-	})
+	what, missing := s.follow().missed(c.name, act, ofKind(kind))
 	if missing {
 		return what + " is missing: everything that was sent before has been handled"
 	}
@@ -284,6 +286,9 @@ func (s *suite) unruled() (out []string) {
 // hasReceivedNone proves by a fence that no such message came since the client's connection.
 func (s *suite) hasReceivedNone(ctx context.Context, name, kind, where string) error {
 	c := s.client(name)
+	if err := s.there(c); err != nil {
+		return err
+	}
 	match, err := s.matcher(c, kind, where)
 	if err != nil {
 		return err
@@ -305,10 +310,16 @@ func (s *suite) hasReceivedNone(ctx context.Context, name, kind, where string) e
 
 func (s *suite) isAnsweredWith(ctx context.Context, name string, status int) error {
 	c := s.client(name)
+	if s.codec.driver == target.WS {
+		return &steps.NotApplicableError{Reason: "over ws a message has no HTTP answer"}
+	}
+	if err := s.there(c); err != nil {
+		return err
+	}
 	r, miss := s.answered(ctx, c)
 	s.follow()
 	if miss != nil {
-		return s.missing(c, miss, "an HTTP answer")
+		return s.missing(c, miss, "an HTTP answer", answerTo(c.mark))
 	}
 	if left := s.unruled(); len(left) > 0 {
 		return s.Judge(steps.CheckOf(r, r.Status == status, fmt.Sprintf("status %d", status), left...))

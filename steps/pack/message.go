@@ -122,6 +122,9 @@ func (t *trigger) selects(m *message, in scope) bool {
 	return t.where.holds(in)
 }
 
+// is reports whether a trigger names a type.
+func (t *trigger) is(kind string) bool { return slices.Contains(t.types, kind) }
+
 // words names what a trigger selects.
 func (t *trigger) words() string {
 	name := "a message"

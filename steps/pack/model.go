@@ -83,7 +83,10 @@ func (mo *model) Take(r transcript.Record) {
 	}
 	b := mo.bookOf(r.Conn)
 	if m.kind == connecting { // a new connection of the party owes nothing of the former one
-		mo.bags["connection "+r.Conn] = nil
+		b.Close()
+		delete(mo.bags, "connection "+r.Conn)
+		delete(mo.lost, "connection "+r.Conn)
+		delete(mo.fences, r.Conn)
 		delete(mo.begun, r.Conn)
 		for _, of := range mo.last {
 			delete(of, r.Conn)

@@ -122,6 +122,7 @@ func TestRules(t *testing.T) {
 			[]string{closed, fence, fend}, "+PP-002@3"},
 		{"forbidden until", "  - {on: closed, forbids: {type: note}, until: {type: hello}, clauses: PP-002}",
 			[]string{closed, `A< {"type":"hello"}`, note}, ""},
+		{"a new connection owes nothing of the former one", owesPong, []string{"A!", ping, "A!", fence, fend}, ""},
 		{"forbidden elsewhere", "  - {on: closed, forbids: {type: note}, elsewhere: true, clauses: PP-002}",
 			[]string{closed, `B< {"type":"note"}`}, "-PP-002@2"},
 		{"by the state of what the message is about",

@@ -99,7 +99,7 @@ func (rd *reader) readTransports(v, root script.Value) {
 		rd.Fail(root, "transports is missing: say how a client reaches the server (transports: {ws: {path: /ws}})")
 		return
 	}
-	if !rd.Keys(v, "transports", target.SSE, target.WS, target.Stdio, target.Post) {
+	if !rd.Keys(v, "transports", target.SSE, target.WS, target.Post) {
 		return
 	}
 	d := rd.doc
@@ -130,8 +130,6 @@ func (rd *reader) readTransports(v, root script.Value) {
 			if d.post = rd.pathAt(at.At("path"), "post.path"); d.post == "" {
 				rd.Fail(at, "post.path is missing (path: /agent)")
 			}
-		case target.Stdio:
-			rd.Keys(at, "stdio")
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"parley/features/verdict"
 	"parley/steps"
@@ -182,9 +183,26 @@ func (s *suite) sendMessage(ctx context.Context, c *client, m driver.Message) er
 	if m.URL == "" || s.codec.driver == target.Post {
 		return nil
 	}
-	_, miss := s.answered(ctx, c)
-	if miss != nil {
-		return s.missing(c, miss, "an HTTP answer")
+	if _, miss := s.answered(ctx, c); miss != nil {
+		return s.missing(c, miss, "an HTTP answer", answerTo(mark))
+	}
+	return nil
+}
+
+// answerTo fits the HTTP answer that is owed to a request.
+func answerTo(act int) func(*owed) bool {
+	return func(o *owed) bool {
+		return o.Cause.r.N == act && slices.ContainsFunc(o.About.owes, func(w *owing) bool { return w.is(answer) })
+	}
+}
+
+// there reports, as an error, that a client has no connection: by the rules about connecting if it was refused.
+func (s *suite) there(c *client) error {
+	switch {
+	case c.err != nil:
+		return s.notOpened(c)
+	case c.conn == nil:
+		return steps.NotTestedf("client %s has no connection", c.name)
 	}
 	return nil
 }
@@ -227,11 +245,13 @@ func (s *suite) settle(c *client, act int) error {
 	return nil
 }
 
-// missing ends the scenario because of a wait in vain: what is owed is judged, and without it nothing is.
-func (s *suite) missing(c *client, miss *verdict.Miss, what string) error {
+// missing ends the scenario because of a wait in vain: what fits and is owed is judged, and without it nothing is.
+func (s *suite) missing(c *client, miss *verdict.Miss, what string, fits func(*owed) bool) error {
 	var clauses []string
 	for _, o := range s.owedTo(c, 0) {
-		clauses, what = append(clauses, o.Clauses...), o.What
+		if fits(o) {
+			clauses, what = append(clauses, o.Clauses...), o.What
+		}
 	}
 	slices.Sort(clauses)
 	if clauses = slices.Compact(clauses); len(clauses) == 0 {
@@ -290,16 +310,38 @@ func (s *suite) awaitOwed(ctx context.Context, c *client) error {
 	case len(s.owedTo(c, act)) == 0:
 		return s.settle(c, act)
 	}
-	err := s.await(ctx, c, steps.Wait{After: act, Greeting: c.last == "", Match: func(r *transcript.Record) bool {
+	because := func(o *owed) bool { return o.Cause.r.N == act }
+	_, miss := s.Await(ctx, s.waitFor(c, because, steps.Wait{After: act, Match: func(r *transcript.Record) bool {
 		if r.N > s.seen {
 			s.take(*r)
 		}
 		return len(s.owedTo(c, act)) == 0
-	}}, "what is owed")
-	if err != nil {
-		return err
+	}}))
+	if s.follow(); miss != nil {
+		return s.missing(c, miss, "what is owed", because)
 	}
 	return s.settle(c, act)
+}
+
+// waitFor completes a wait on a client's connection for what fits and is owed: within the longest of its limits, and
+// with a fence if that proves anything of all of it.
+func (s *suite) waitFor(c *client, fits func(*owed) bool, w steps.Wait) steps.Wait {
+	w.Conn, w.Greeting = c.name, c.last == ""
+	fenced := false
+	l := &s.Env.Profile.Limits
+	limits := map[string]time.Duration{"turn": l.Turn.Duration, "http": l.HTTP.Duration, "connect": l.Open.Duration}
+	for _, o := range s.owedTo(c, 0) {
+		if fits(o) {
+			w.Within, fenced = max(w.Within, limits[o.About.within]), true
+		}
+	}
+	for _, o := range s.owedTo(c, 0) {
+		fenced = fenced && !(fits(o) && o.Unfenced)
+	}
+	if fenced && !w.Greeting {
+		w.Fence = s.fence(c)
+	}
+	return w
 }
 
 // opening returns the record that requested a client's connection.
@@ -313,18 +355,4 @@ func (s *suite) opening(c *client) int {
 		}
 	}
 	return 0
-}
-
-// await waits on a client's connection, with a fence, and ends the scenario if it was in vain.
-func (s *suite) await(ctx context.Context, c *client, w steps.Wait, what string) error {
-	w.Conn = c.name
-	if !w.Greeting {
-		w.Fence = s.fence(c)
-	}
-	_, miss := s.Await(ctx, w)
-	s.follow()
-	if miss != nil {
-		return s.missing(c, miss, what)
-	}
-	return nil
 }
