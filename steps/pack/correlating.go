@@ -68,7 +68,7 @@ func (k *correlation) learn(r *transcript.Record) {
 		if !keep.on.selects(m, in) {
 			continue
 		}
-		if v, err := keep.value.value(in); err == nil && v != nil && len(k.owners) < mostOwners {
+		if v, err := keep.value.Value(in); err == nil && v != nil && len(k.owners) < mostOwners {
 			k.owners[keep.name+"="+textOf(v)] = r.Conn
 		}
 	}

@@ -1,6 +1,7 @@
 package pack
 
 import (
+	"parley/internal/expression"
 	"parley/target"
 )
 
@@ -36,19 +37,19 @@ type document struct {
 type keep struct {
 	on    trigger
 	name  string
-	value *expression
+	value *expression.Expression
 }
 
 // fenceRule is a request whose answer shows that everything before it has been handled.
 type fenceRule struct {
 	send, answer string
-	where        *expression // of the answer, with act
+	where        *expression.Expression // of the answer, with act
 }
 
 // bag is a part of the state: values by a key, such as those of each ticket.
 type bag struct {
 	name  string
-	key   *expression // nil: one for each connection, or for the whole transcript (all)
+	key   *expression.Expression // nil: one for each connection, or for the whole transcript (all)
 	start map[string]any
 }
 
@@ -56,7 +57,7 @@ type bag struct {
 type trigger struct {
 	from  string   // client, server; "": either
 	types []string // nil: any
-	where *expression
+	where *expression.Expression
 }
 
 // rule is what the document says about messages.
@@ -64,14 +65,14 @@ type rule struct {
 	line    int
 	name    string
 	on      trigger
-	when    *expression
+	when    *expression.Expression
 	clauses []string
 	says    string // what is expected, for reports; "": the text of the clause
 
-	require   *expression
+	require   *expression.Expression
 	states    []string // that when, require and set name: the rule is only about messages that belong to one of each
-	grows     *expression
-	unique    *expression
+	grows     *expression.Expression
+	unique    *expression.Expression
 	first     bool
 	owes      []*owing // alternatives
 	within    string   // name of a limit of the profile; "": an event
@@ -84,11 +85,11 @@ type rule struct {
 // owing is a message that a rule obliges the server to.
 type owing struct {
 	trigger
-	must    *expression // of the message that comes; nil: nothing more
-	clauses []string    // instead of the rule's, if this alternative comes; nil: the rule's
+	must    *expression.Expression // of the message that comes; nil: nothing more
+	clauses []string               // instead of the rule's, if this alternative comes; nil: the rule's
 }
 
 type assignment struct {
 	bag, member string
-	value       *expression
+	value       *expression.Expression
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/cucumber/godog"
 
 	"parley/features/verdict"
+	"parley/internal/expression"
 	"parley/steps"
 	"parley/target"
 	"parley/transport/driver"
@@ -171,7 +172,7 @@ func (s *suite) sendsText(ctx context.Context, name, text string) error {
 // keepsValue keeps the value of an expression on the last message that a client received.
 func (s *suite) keepsValue(_ context.Context, name, text, as string) error {
 	c := s.client(name)
-	e, err := compile(text, s.doc.names())
+	e, err := expression.Compile(text, s.doc.names())
 	if err != nil {
 		return err
 	}
@@ -181,7 +182,7 @@ func (s *suite) keepsValue(_ context.Context, name, text, as string) error {
 		if m == nil || isSpecial(m.kind) {
 			continue
 		}
-		if v, err := e.value(s.model.scopeOf(m)); err == nil && v != nil {
+		if v, err := e.Value(s.model.scopeOf(m)); err == nil && v != nil {
 			c.kept[as] = v
 			return nil
 		}
@@ -251,7 +252,7 @@ func (s *suite) matcher(c *client, kind, where string) (func(*transcript.Record)
 		return nil, fmt.Errorf("the protocol has no message %q that servers send: %s", kind,
 			strings.Join(s.doc.receives, ", "))
 	}
-	var e *expression
+	var e *expression.Expression
 	if where != "" {
 		filled, err := fillText(where, func(name string) (any, error) {
 			v, err := s.finder(c)(name)
@@ -260,7 +261,7 @@ func (s *suite) matcher(c *client, kind, where string) (func(*transcript.Record)
 		if err != nil {
 			return nil, err
 		}
-		if e, err = compile(fmt.Sprint(filled), s.doc.names()); err != nil {
+		if e, err = expression.Compile(fmt.Sprint(filled), s.doc.names()); err != nil {
 			return nil, err
 		}
 	}
@@ -269,7 +270,7 @@ func (s *suite) matcher(c *client, kind, where string) (func(*transcript.Record)
 			s.take(*r)
 		}
 		m := s.doc.read(*r)
-		return m != nil && m.from == "server" && m.kind == kind && e.holds(s.model.scopeOf(m))
+		return m != nil && m.from == "server" && m.kind == kind && e.Holds(s.model.scopeOf(m))
 	}, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/internal/cut"
+	"parley/internal/expression"
 	"parley/transport/driver"
 	"parley/transport/transcript"
 	wjson "parley/transport/wire/json"
@@ -69,7 +70,7 @@ func (d *document) read(r transcript.Record) *message {
 	case transcript.Response:
 		m.kind, m.http = answer, answerOf(r)
 		if v, _, err := wjson.Decode(r.Bytes); err == nil {
-			m.it = plain(v)
+			m.it = expression.Plain(v)
 		}
 	case transcript.Request, transcript.Stream, transcript.Frame:
 		d.readBody(m)
@@ -85,7 +86,7 @@ func (d *document) readBody(m *message) {
 		m.kind = malformed
 		return
 	}
-	m.it, m.kind = plain(m.r.Event.Data), m.r.Event.Type
+	m.it, m.kind = expression.Plain(m.r.Event.Data), m.r.Event.Type
 	if m.from == "client" && d.only != "" {
 		m.kind = d.only
 	}
@@ -109,7 +110,7 @@ func answerOf(r transcript.Record) map[string]any {
 }
 
 // selects reports whether a trigger is about a message, in a scope in which it is "it".
-func (t *trigger) selects(m *message, in scope) bool {
+func (t *trigger) selects(m *message, in expression.Scope) bool {
 	if t.from != "" && t.from != m.from {
 		return false
 	}
@@ -119,7 +120,7 @@ func (t *trigger) selects(m *message, in scope) bool {
 	if t.types == nil && isSpecial(m.kind) { // a rule about any message is about messages of the protocol
 		return false
 	}
-	return t.where.holds(in)
+	return t.where.Holds(in)
 }
 
 // is reports whether a trigger names a type.
@@ -136,7 +137,7 @@ func (t *trigger) words() string {
 		}
 	}
 	if t.where != nil {
-		name += " where " + t.where.text
+		name += " where " + t.where.Text
 	}
 	return name
 }
@@ -156,14 +157,14 @@ func kindWords(kind string) string {
 func isSpecial(kind string) bool { return slices.Contains(special, kind) }
 
 // scopeOf is what expressions know about a message.
-func scopeOf(m *message) scope {
+func scopeOf(m *message) expression.Scope {
 	var request any // the record of the request that it is, or answers
 	if m.r.Kind == transcript.Request {
 		request = m.r.N
 	} else if m.r.Reply > 0 {
 		request = m.r.Reply
 	}
-	return scope{"request": request,
+	return expression.Scope{"request": request,
 		"it": m.it, "kind": m.kind, "from": m.from, "conn": m.r.Conn, "http": m.http, "act": nil}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"parley/features/verdict"
+	"parley/internal/expression"
 	"parley/steps/obligation"
 	"parley/transport/transcript"
 )
@@ -102,7 +103,7 @@ func (mo *model) Take(r transcript.Record) {
 	mo.judgeFirst(m, in, b)
 	mo.judgeBans(m, in)
 	for _, rule := range mo.doc.rules {
-		if rule.on.selects(m, in) && rule.belongs(in) && rule.when.holds(in) {
+		if rule.on.selects(m, in) && rule.belongs(in) && rule.when.Holds(in) {
 			mo.apply(rule, m, in, b)
 		}
 	}
@@ -128,7 +129,7 @@ func (mo *model) settle(m *message, b *book) {
 }
 
 // apply applies a rule to a message that it is about.
-func (mo *model) apply(r *rule, m *message, in scope, b *book) {
+func (mo *model) apply(r *rule, m *message, in expression.Scope, b *book) {
 	mo.check(r, m, in, b)
 	if len(r.owes) > 0 {
 		mo.owe(r, m, b)
@@ -139,7 +140,7 @@ func (mo *model) apply(r *rule, m *message, in scope, b *book) {
 	}
 	for _, s := range r.set {
 		values, _ := in[s.bag].(map[string]any)
-		v, err := s.value.value(in)
+		v, err := s.value.Value(in)
 		switch {
 		case err != nil || values == nil:
 		case isHuge(v): // from now on the state is unknown, and no rule that names it is applied
@@ -151,12 +152,12 @@ func (mo *model) apply(r *rule, m *message, in scope, b *book) {
 }
 
 // check judges what a rule requires of the message itself.
-func (mo *model) check(r *rule, m *message, in scope, b *book) {
+func (mo *model) check(r *rule, m *message, in expression.Scope, b *book) {
 	member := func(ok bool, expected string) {
 		b.Member(ok, m, r.clauses, r.expects(expected), "%s", m.described())
 	}
 	if r.require != nil {
-		ok, expected := r.require.holds(in), "a message where "+r.require.text
+		ok, expected := r.require.Holds(in), "a message where "+r.require.Text
 		if len(r.states) > 0 { // by a state that is unknown after a deviation
 			b.Check(ok, m, r.clauses, r.expects(expected), "%s", m.described())
 		} else {
@@ -172,21 +173,21 @@ func (mo *model) check(r *rule, m *message, in scope, b *book) {
 }
 
 // judgeFirst judges the first message of the server on a connection.
-func (mo *model) judgeFirst(m *message, in scope, b *book) {
+func (mo *model) judgeFirst(m *message, in expression.Scope, b *book) {
 	if m.from != "server" || m.kind == connected || m.kind == answer || m.kind == ended || mo.begun[m.r.Conn] {
 		return
 	}
 	mo.begun[m.r.Conn] = true
 	for _, r := range mo.doc.rules {
-		if r.first && r.when.holds(in) {
+		if r.first && r.when.Holds(in) {
 			b.Member(r.on.selects(m, in), m, r.clauses, r.expects(r.on.words()+" as the first message"), "%s",
 				m.described())
 		}
 	}
 }
 
-func (mo *model) checkUnique(r *rule, m *message, in scope, member func(bool, string)) {
-	v, err := r.unique.value(in)
+func (mo *model) checkUnique(r *rule, m *message, in expression.Scope, member func(bool, string)) {
+	v, err := r.unique.Value(in)
 	if err != nil || v == nil {
 		return
 	}
@@ -197,12 +198,12 @@ func (mo *model) checkUnique(r *rule, m *message, in scope, member func(bool, st
 	if before == 0 && len(mo.seen[r]) < mostSeen {
 		mo.seen[r][textOf(v)] = m.r.N
 	}
-	member(before == 0, fmt.Sprintf("%s other than %v, which record %d has", r.unique.text, v, before))
+	member(before == 0, fmt.Sprintf("%s other than %v, which record %d has", r.unique.Text, v, before))
 }
 
 // checkGrows judges a number that is 1 more with each message of a connection.
-func (mo *model) checkGrows(r *rule, m *message, in scope, member func(bool, string)) {
-	v, err := r.grows.value(in)
+func (mo *model) checkGrows(r *rule, m *message, in expression.Scope, member func(bool, string)) {
+	v, err := r.grows.Value(in)
 	if mo.last[r] == nil {
 		mo.last[r] = map[string]any{}
 	}
@@ -212,7 +213,7 @@ func (mo *model) checkGrows(r *rule, m *message, in scope, member func(bool, str
 	if any {
 		want = before + 1
 	}
-	member(err == nil && isNumber && n == want, fmt.Sprintf("%s is %d", r.grows.text, want))
+	member(err == nil && isNumber && n == want, fmt.Sprintf("%s is %d", r.grows.Text, want))
 	if isNumber {
 		mo.last[r][m.r.Conn] = n
 	} else {
@@ -240,7 +241,7 @@ func (mo *model) owe(r *rule, m *message, b *book) {
 			Match:    func(p *message) bool { return mo.answers(o, m, p) },
 			Met: func(p *message) {
 				if o.must != nil {
-					b.Member(o.must.holds(mo.answering(m, p)), p, clauses, r.expects(o.words()+" with "+o.must.text), "%s",
+					b.Member(o.must.Holds(mo.answering(m, p)), p, clauses, r.expects(o.words()+" with "+o.must.Text), "%s",
 						p.described())
 				}
 			}})
@@ -248,7 +249,7 @@ func (mo *model) owe(r *rule, m *message, b *book) {
 }
 
 // lapse ends what is owed until such a message.
-func (mo *model) lapse(m *message, in scope, b *book) {
+func (mo *model) lapse(m *message, in expression.Scope, b *book) {
 	b.Each(func(o *owed) {
 		if o.About.until == nil || o.Cause.r.N == m.r.N {
 			return
@@ -268,14 +269,14 @@ func (mo *model) answers(o *owing, act, p *message) bool {
 }
 
 // answering is what expressions know of a message that may be because of another.
-func (mo *model) answering(act, p *message) scope {
+func (mo *model) answering(act, p *message) expression.Scope {
 	in := mo.scopeOf(p)
 	in["act"] = act.it
 	return in
 }
 
 // judgeBans judges whether a message is forbidden because of an earlier one, and ends what it lifts.
-func (mo *model) judgeBans(m *message, in scope) {
+func (mo *model) judgeBans(m *message, in expression.Scope) {
 	mo.bans = slices.DeleteFunc(mo.bans, func(b ban) bool {
 		if m.r.Conn != b.cause.r.Conn && !b.rule.elsewhere || m.r.N == b.cause.r.N {
 			return false
@@ -291,7 +292,7 @@ func (mo *model) judgeBans(m *message, in scope) {
 }
 
 // fenced notes requests that fence, and lets their answers prove that everything before them has been handled.
-func (mo *model) fenced(m *message, in scope, b *book) {
+func (mo *model) fenced(m *message, in expression.Scope, b *book) {
 	f := mo.doc.fence
 	if f == nil {
 		return
@@ -308,7 +309,7 @@ func (mo *model) fenced(m *message, in scope, b *book) {
 	for i, act := range mo.fences[m.r.Conn] {
 		with := maps.Clone(in)
 		with["act"] = act.it
-		if f.where.holds(with) {
+		if f.where.Holds(with) {
 			mo.fences[m.r.Conn] = slices.Delete(mo.fences[m.r.Conn], 0, i+1)
 			b.Fence(act.r.N, m.r.N, m.r.At)
 			return

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/internal/expression"
 	"parley/internal/script"
 	"parley/target"
 )
@@ -216,7 +217,7 @@ const (
 var special = []string{connecting, connected, ended, answer, malformed, unknown}
 
 // expression reads an expression, with the given names besides those of the document.
-func (rd *reader) expression(v script.Value, names ...string) *expression {
+func (rd *reader) expression(v script.Value, names ...string) *expression.Expression {
 	if !v.There() {
 		return nil
 	}
@@ -224,7 +225,7 @@ func (rd *reader) expression(v script.Value, names ...string) *expression {
 	if names == nil {
 		names = rd.known
 	}
-	e, err := compile(text, names)
+	e, err := expression.Compile(text, names)
 	if err != nil {
 		rd.Fail(v, "%v", err)
 	}
@@ -377,13 +378,13 @@ func (rd *reader) readRule(v script.Value) {
 
 // findStates finds the states on which a rule depends.
 func (rd *reader) findStates(r *rule) {
-	named := []*expression{r.when, r.require}
+	named := []*expression.Expression{r.when, r.require}
 	for _, s := range r.set {
 		named = append(named, s.value)
 	}
 	for _, b := range rd.doc.bags {
 		if slices.ContainsFunc(r.set, func(s assignment) bool { return s.bag == b.name }) ||
-			slices.ContainsFunc(named, func(e *expression) bool { return e != nil && e.mentions(b.name) }) {
+			slices.ContainsFunc(named, func(e *expression.Expression) bool { return e != nil && e.Mentions(b.name) }) {
 			r.states = append(r.states, b.name)
 		}
 	}

@@ -1,9 +1,13 @@
 package pack
 
-import "slices"
+import (
+	"slices"
+
+	"parley/internal/expression"
+)
 
 // scopeOf is what expressions know when a message has come: also the state.
-func (mo *model) scopeOf(m *message) scope {
+func (mo *model) scopeOf(m *message) expression.Scope {
 	in := scopeOf(m)
 	for i := range mo.doc.bags {
 		b := &mo.doc.bags[i]
@@ -13,19 +17,19 @@ func (mo *model) scopeOf(m *message) scope {
 }
 
 // belongs reports whether a message belongs to each state that the rule names.
-func (r *rule) belongs(in scope) bool {
+func (r *rule) belongs(in expression.Scope) bool {
 	return !slices.ContainsFunc(r.states, func(name string) bool { return in[name] == nil })
 }
 
 // keyOf returns the key of a state's values that a message is about; "" if it is about none.
-func (b *bag) keyOf(m *message, in scope) string {
+func (b *bag) keyOf(m *message, in expression.Scope) string {
 	switch {
 	case b.name == "connection":
 		return "connection " + m.r.Conn
 	case b.key == nil:
 		return b.name
 	}
-	v, err := b.key.value(in)
+	v, err := b.key.Value(in)
 	if err != nil || v == nil || v == "" {
 		return ""
 	}
@@ -33,7 +37,7 @@ func (b *bag) keyOf(m *message, in scope) string {
 }
 
 // bagOf returns the values of a state that a message is about; nil if it is about none, or they are unknown.
-func (mo *model) bagOf(b *bag, m *message, in scope) any {
+func (mo *model) bagOf(b *bag, m *message, in expression.Scope) any {
 	key := b.keyOf(m, in)
 	if key == "" || mo.lost[key] {
 		return nil
@@ -53,7 +57,7 @@ func (mo *model) bagOf(b *bag, m *message, in scope) any {
 }
 
 // lose forgets the values of a state that a message is about.
-func (mo *model) lose(name string, m *message, in scope) {
+func (mo *model) lose(name string, m *message, in expression.Scope) {
 	for i := range mo.doc.bags {
 		if b := &mo.doc.bags[i]; b.name == name {
 			mo.lost[b.keyOf(m, in)] = true

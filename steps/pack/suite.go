@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/features/verdict"
+	"parley/internal/expression"
 	"parley/steps"
 	"parley/target"
 	"parley/transport/driver"
@@ -69,7 +70,7 @@ func (s *suite) take(r transcript.Record) {
 		if !k.on.selects(m, in) {
 			continue
 		}
-		if v, err := k.value.value(in); err == nil && v != nil {
+		if v, err := k.value.Value(in); err == nil && v != nil {
 			s.client(r.Conn).kept[k.name] = v
 		}
 	}
@@ -292,8 +293,8 @@ func (s *suite) fence(c *client) func(context.Context) func(*transcript.Record) 
 				return false
 			}
 			in := scopeOf(p)
-			in["act"] = plain(body)
-			return f.where.holds(in)
+			in["act"] = expression.Plain(body)
+			return f.where.Holds(in)
 		}
 	}
 }
