@@ -11,6 +11,7 @@ import (
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/builtin"
 	"github.com/expr-lang/expr/parser"
 	"github.com/expr-lang/expr/types"
 	"github.com/expr-lang/expr/vm"
@@ -45,7 +46,8 @@ func Compile(text string, names []string) (*Expression, error) {
 	}
 	options := []expr.Option{expr.Env(known), expr.MaxNodes(maxNodes), expr.DisableBuiltin("now"),
 		expr.DisableBuiltin("date"), expr.DisableBuiltin("timezone"), expr.DisableBuiltin("duration"),
-		expr.DisableBuiltin("repeat")}
+		expr.DisableBuiltin("repeat"),
+		expr.Function("patched", patched, new(func(any, any) any))}
 	tree, err := parser.Parse(text)
 	if err == nil {
 		cost := &costs{}
@@ -62,6 +64,12 @@ func Compile(text string, names []string) (*Expression, error) {
 		return nil, fmt.Errorf("%q is not an expression: %s", text, first)
 	}
 	return &Expression{text, program}, nil
+}
+
+// IsFunction reports whether expressions have a function of a name, which a value of that name would hide.
+func IsFunction(name string) bool {
+	_, is := builtin.Index[name]
+	return is || name == "patched"
 }
 
 // costs finds what could take long: a loop within a loop, and a range.
