@@ -122,10 +122,11 @@ func (v Value) At(key string) Value {
 func (v Value) Line() int { return v.n.line }
 
 // Keys returns the keys of a map, in their order; nil if the value is not a map.
-func (v Value) Keys() (out []string) {
-	if v.n == nil {
+func (v Value) Keys() []string {
+	if v.n == nil || v.n.kind != mapping {
 		return nil
 	}
+	out := make([]string, 0, len(v.n.keys))
 	for _, k := range v.n.keys {
 		name, _ := k.value.(string)
 		out = append(out, name)

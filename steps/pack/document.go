@@ -49,7 +49,7 @@ type fenceRule struct {
 // bag is a part of the state: values by a key, such as those of each ticket.
 type bag struct {
 	name  string
-	key   *expression.Expression // nil: one for each connection, or for the whole transcript (all)
+	key   *expression.Expression // nil: one for each connection, or for the whole transcript (shared)
 	start map[string]any
 }
 

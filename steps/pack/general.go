@@ -266,9 +266,7 @@ func (s *suite) matcher(c *client, kind, where string) (func(*transcript.Record)
 		}
 	}
 	return func(r *transcript.Record) bool {
-		if r.N > s.seen {
-			s.take(*r)
-		}
+		s.followTo(r.N)
 		m := s.doc.read(*r)
 		return m != nil && m.from == "server" && m.kind == kind && e.Holds(s.model.scopeOf(m))
 	}, nil

@@ -158,14 +158,25 @@ func isSpecial(kind string) bool { return slices.Contains(special, kind) }
 
 // scopeOf is what expressions know about a message.
 func scopeOf(m *message) expression.Scope {
-	var request any // the record of the request that it is, or answers
-	if m.r.Kind == transcript.Request {
-		request = m.r.N
-	} else if m.r.Reply > 0 {
-		request = m.r.Reply
+	var request any
+	if n := m.request(); n > 0 {
+		request = n
 	}
 	return expression.Scope{"request": request,
 		"it": m.it, "kind": m.kind, "from": m.from, "conn": m.r.Conn, "http": m.http, "act": nil}
+}
+
+// request returns the record of the request that a message is, or answers; 0: none.
+func (m *message) request() int {
+	if m.r.Kind == transcript.Request {
+		return m.r.N
+	}
+	return m.r.Reply
+}
+
+// ofAnother reports whether a message answers another request than the one that m is, or answers.
+func (m *message) ofAnother(p *message) bool {
+	return p.r.Reply > 0 && p.kind != connected && p.r.Reply != m.r.N && p.r.Reply != m.request()
 }
 
 // textOf is the text of a value, as a key.

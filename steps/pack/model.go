@@ -256,16 +256,13 @@ func (mo *model) lapse(m *message, in expression.Scope, b *book) {
 		}
 		with := maps.Clone(in)
 		with["act"] = o.Cause.it
-		o.Done = o.Done || o.About.until.selects(m, with)
+		o.Done = o.Done || !o.Cause.ofAnother(m) && o.About.until.selects(m, with)
 	})
 }
 
 // answers reports whether a message is what a rule obliges the server to because of another.
 func (mo *model) answers(o *owing, act, p *message) bool {
-	if p.r.Reply > 0 && p.kind != connected && p.r.Reply != act.r.N { // it answers another request
-		return false
-	}
-	return o.selects(p, mo.answering(act, p))
+	return !act.ofAnother(p) && o.selects(p, mo.answering(act, p))
 }
 
 // answering is what expressions know of a message that may be because of another.

@@ -3,6 +3,7 @@ package pack
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -11,6 +12,7 @@ import (
 
 	"parley/steps"
 	"parley/steps/obligation"
+	"parley/transport/driver"
 	"parley/transport/transcript"
 )
 
@@ -49,6 +51,7 @@ func load(t testing.TB, rules string) *Pack {
 }
 
 // said makes records of a line each: < for the server, > for the client, with the connection first, as "A> {...}".
+// "A]" is an event that answers the request in a record, "A)" the end of such an answer, "A/" a request over HTTP.
 // "A!" requests and gets a connection, "A?" is a wait for what record N obliges the server to, which ended in vain.
 func said(t testing.TB, p *Pack, lines ...string) (out []transcript.Record) {
 	t.Helper()
@@ -67,6 +70,16 @@ func said(t testing.TB, p *Pack, lines ...string) (out []transcript.Record) {
 		case "?":
 			add(transcript.Record{Conn: conn, Dir: transcript.Noted, Kind: transcript.Remark,
 				Label: inVain + "record " + body})
+		case "/":
+			add(transcript.Record{Conn: conn, Dir: transcript.Sent, Kind: transcript.Request, Bytes: []byte(body)})
+		case "]", ")":
+			of, body, _ := strings.Cut(body, " ")
+			r := transcript.Record{Conn: conn, Dir: transcript.Received, Kind: transcript.Stream, Bytes: []byte(body)}
+			if what == ")" {
+				r.Kind, r.Label = transcript.Comment, driver.AnswerEnded
+			}
+			r.Reply, _ = strconv.Atoi(of)
+			add(r)
 		case ">":
 			add(transcript.Record{Conn: conn, Dir: transcript.Sent, Kind: transcript.Frame, Bytes: []byte(body)})
 		case "<":
@@ -104,6 +117,13 @@ func TestRules(t *testing.T) {
 			[]string{ping, note, fence, fend}, "+PP-002@2"},
 		{"until then", "  - {on: ping, owes: pong, until: {type: closed}, clauses: PP-001}",
 			[]string{ping, closed, fence, fend}, ""},
+		{"what answers another request neither settles nor ends what is owed",
+			"  - {on: ping, owes: pong, until: {type: ended}, clauses: PP-001}",
+			[]string{`A/ {"type":"ping"}`, `A/ {"type":"ping"}`, `A] 2 {"type":"pong"}`, "A) 2", "A? 1"},
+			"-PP-001@1"},
+		{"what is owed because of an answer is of the same request",
+			"  - {on: pong, owes: ended, clauses: PP-001}",
+			[]string{`A/ {"type":"ping"}`, `A/ {"type":"ping"}`, `A] 1 {"type":"pong"}`, "A) 2", "A) 1"}, "+PP-001@5"},
 		{"required", "  - {on: pong, require: it.n > 0, clauses: PP-001}", []string{pong, `A< {"type":"pong","n":0}`},
 			"+PP-001@1 -PP-001@2"},
 		{"a member that is not there is not as required", "  - {on: pong, require: it.n.m > 0, clauses: PP-001}",
@@ -220,8 +240,9 @@ func TestMistakes(t *testing.T) {
 		"protocol: a\nprefix: AB\n":   "transports is missing",
 		"- a\n":                       "a protocol is a map",
 		"":                            "the protocol is empty",
-		"protocol: a\nprefix: AB\ntransports: {ws: {path: ws}}\n": "does not begin with a slash",
-		"protocol: a\nprefix: AB\ntransports: {tcp: {}}\n":        `transports has no "tcp"`,
+		"protocol: a\nprefix: AB\ntransports: {ws: {path: /ws}}\nstate: {filter: {key: it.a}}\n": "a function of that name",
+		"protocol: a\nprefix: AB\ntransports: {ws: {path: ws}}\n":                                "does not begin with a slash",
+		"protocol: a\nprefix: AB\ntransports: {tcp: {}}\n":                                       `transports has no "tcp"`,
 	} {
 		_, err := LoadFS(fstest.MapFS{"protocol.yaml": {Data: []byte(text)}}, "pp")
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -253,12 +274,14 @@ func TestStaysInside(t *testing.T) {
 
 // TestPhrase: the words of a phrase are filled into its steps.
 func TestPhrase(t *testing.T) {
-	p := phrase{text: `client {c} is refused with "{code}"`, steps: []string{`client {c} receives "{code}"`}}
+	p := phrase{text: `client {c} is refused with "{code}"`, steps: []string{`client {c} receives "{code}"`,
+		`client {c} sends "say" with {"text": "${c} {code}"}`}}
 	m := steps.Expression(p.expression()).FindStringSubmatch(`client A is refused with "no such room"`)
 	if len(m) != 3 {
 		t.Fatalf("%s does not match: %q", p.expression(), m)
 	}
-	if diff := cmp.Diff([]string{`client A receives "no such room"`}, p.expand(m[1:])); diff != "" {
+	if diff := cmp.Diff([]string{`client A receives "no such room"`,
+		`client A sends "say" with {"text": "${c} no such room"}`}, p.expand(m[1:])); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -318,5 +341,19 @@ func TestCorrelate(t *testing.T) {
 		if got := request(path); got != want {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
+	}
+}
+
+// TestFollowTo: a wait for one client's record takes what has come to others before it.
+func TestFollowTo(t *testing.T) {
+	p := load(t, "  - {on: ping, owes: pong, clauses: PP-001}")
+	s := &suite{World: &steps.World{T: transcript.New(nil)}, doc: p.doc, clients: map[string]*client{},
+		model: newModel(p.doc, obligation.Ours)}
+	for _, r := range said(t, p, `B> {"type":"ping"}`, `B< {"type":"pong"}`, `A< {"type":"note"}`, `A< {"type":"note"}`) {
+		s.T.Append(r)
+	}
+	s.followTo(3)
+	if found := s.model.Findings(); len(found) != 1 || !found[0].OK || s.seen != 3 {
+		t.Errorf("up to record %d: %+v", s.seen, found)
 	}
 }

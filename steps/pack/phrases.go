@@ -22,8 +22,11 @@ type phrase struct {
 	steps []string
 }
 
-// vary matches what the words of a phrase vary in: {name}.
-var vary = regexp.MustCompile(`\{(\w+)\}`)
+// vary matches what the words of a phrase vary in, {name}, and also the holes of messages, ${name}, which stay.
+var vary = regexp.MustCompile(`\$?\{\w+\}`)
+
+// isHole reports whether a match of vary is a hole of a message.
+func isHole(match string) bool { return strings.HasPrefix(match, "$") }
 
 func (rd *reader) readPhrase(v script.Value) {
 	keys := v.Keys()
@@ -33,9 +36,9 @@ func (rd *reader) readPhrase(v script.Value) {
 	}
 	p := phrase{line: v.Line(), text: keys[0], steps: rd.Texts(v.At(keys[0]), "a phrase")}
 	for _, step := range p.steps {
-		for _, m := range vary.FindAllStringSubmatch(step, -1) {
-			if !strings.Contains(p.text, m[0]) {
-				rd.Fail(v, "%s is not in the words of the phrase %q", m[0], p.text)
+		for _, m := range vary.FindAllString(step, -1) {
+			if !isHole(m) && !strings.Contains(p.text, m) {
+				rd.Fail(v, "%s is not in the words of the phrase %q", m, p.text)
 			}
 		}
 	}
@@ -148,7 +151,12 @@ func (p phrase) expand(words []string) (out []string) {
 		values[m] = words[i]
 	}
 	for _, step := range p.steps {
-		out = append(out, vary.ReplaceAllStringFunc(step, func(name string) string { return values[name] }))
+		out = append(out, vary.ReplaceAllStringFunc(step, func(name string) string {
+			if isHole(name) {
+				return name
+			}
+			return values[name]
+		}))
 	}
 	return out
 }

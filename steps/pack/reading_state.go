@@ -4,13 +4,14 @@ import (
 	"slices"
 	"strings"
 
+	"parley/internal/expression"
 	"parley/internal/script"
 )
 
 // readState reads the parts of the state, each with its key and first values.
 func (rd *reader) readState(v script.Value) {
 	d := rd.doc
-	d.bags = []bag{{name: "connection"}, {name: "all"}}
+	d.bags = []bag{{name: "connection"}, {name: "shared"}}
 	for _, name := range v.Keys() {
 		at := v.At(name)
 		b := bag{name: name, start: map[string]any{}}
@@ -18,7 +19,10 @@ func (rd *reader) readState(v script.Value) {
 			rd.Fail(at, "%q cannot be the name of a state (small letters and digits, and none of %s)", name,
 				strings.Join(scopeNames, ", "))
 		}
-		builtIn := name == "connection" || name == "all"
+		if expression.IsFunction(name) {
+			rd.Fail(at, "%q cannot be the name of a state: expressions have a function of that name", name)
+		}
+		builtIn := name == "connection" || name == "shared"
 		for _, member := range at.Keys() {
 			switch {
 			case member != "key":
@@ -31,7 +35,7 @@ func (rd *reader) readState(v script.Value) {
 		}
 		switch {
 		case builtIn:
-			d.bags[map[string]int{"connection": 0, "all": 1}[name]] = b
+			d.bags[map[string]int{"connection": 0, "shared": 1}[name]] = b
 			continue
 		case !at.At("key").There():
 			rd.Fail(at, "the state %s has no key: say which messages are about one of it (key: it.%s)", name, name)

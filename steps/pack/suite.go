@@ -53,6 +53,16 @@ func (s *suite) follow() *model {
 	return s.model
 }
 
+// followTo is follow up to a record, for a wait: also what has come to other clients meanwhile.
+func (s *suite) followTo(n int) {
+	if n <= s.seen {
+		return
+	}
+	for _, r := range transcript.Judged(s.T.Page(s.seen, n-s.seen)) {
+		s.take(r)
+	}
+}
+
 func (s *suite) take(r transcript.Record) {
 	s.seen = r.N
 	s.model.Take(r)
@@ -313,9 +323,7 @@ func (s *suite) awaitOwed(ctx context.Context, c *client) error {
 	}
 	because := func(o *owed) bool { return o.Cause.r.N == act }
 	_, miss := s.Await(ctx, s.waitFor(c, because, steps.Wait{After: act, Match: func(r *transcript.Record) bool {
-		if r.N > s.seen {
-			s.take(*r)
-		}
+		s.followTo(r.N)
 		return len(s.owedTo(c, act)) == 0
 	}}))
 	if s.follow(); miss != nil {
