@@ -1,0 +1,140 @@
+package packs_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+
+	"parley/features/verdict"
+	"parley/runner"
+	"parley/steps"
+	"parley/steps/pack"
+)
+
+// sequences is sequences.json of ag-ui: what an agent plays, and its faults.
+type sequences struct {
+	Plays  map[string]json.RawMessage
+	Faults []fault
+}
+
+// fault breaks one play by a JSON Patch, or on the wire.
+type fault struct {
+	Name, Clause, Play, Wire string
+	Patch                    json.RawMessage
+}
+
+func readSequences(t *testing.T) (s sequences) {
+	t.Helper()
+	text, err := os.ReadFile("ag-ui/sequences.json")
+	if err == nil {
+		err = json.Unmarshal(text, &s)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// play returns the events of a play for a run, broken by a fault if that is one of this play.
+func (s sequences) play(name string, f fault, thread, run string) (events []json.RawMessage, err error) {
+	text := s.Plays[name]
+	if f.Play == name {
+		patch, err := jsonpatch.DecodePatch(f.Patch)
+		if err != nil {
+			return nil, err
+		}
+		if text, err = patch.Apply(text); err != nil {
+			return nil, err
+		}
+	}
+	filled := strings.NewReplacer("$thread", thread, "$run", run).Replace(string(text))
+	return events, json.Unmarshal([]byte(filled), &events)
+}
+
+// agent plays sequences over POST and event streams, without the official encoder.
+func agent(t *testing.T, s sequences, f fault) *httptest.Server {
+	two := make(chan bool) // runs that wait for each other
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var input struct {
+			ThreadID, RunID string
+			Messages        []struct{ Content string }
+		}
+		if err := json.NewDecoder(r.Body).Decode(&input); err != nil || len(input.Messages) == 0 {
+			http.Error(w, "no run input", http.StatusBadRequest)
+			return
+		}
+		events, err := s.play(input.Messages[0].Content, f, input.ThreadID, input.RunID)
+		if err != nil {
+			t.Errorf("%s: %v", f.Name, err)
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		for _, event := range events {
+			if event[0] == '{' {
+				fmt.Fprintf(w, "data: %s\n\n", event)
+				continue
+			}
+			w.(http.Flusher).Flush()
+			select {
+			case two <- true:
+			case <-two:
+			case <-r.Context().Done():
+			}
+		}
+	}))
+	t.Cleanup(srv.Close)
+	return srv
+}
+
+// judge runs a pack against a server, and returns the clauses that are broken, and those of level MAY that the server
+// does not keep.
+func judge(t *testing.T, folder, url string) (exit int, verdictText string, broken []string) {
+	t.Helper()
+	p, err := pack.Load(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	suite := steps.NewProtocols("1.0.0", p)
+	profile, err := p.Kind().ForURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := runner.Run(t.Context(), runner.Options{Protocols: suite, Profile: profile})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range res.Runs[0].Clauses {
+		if o := c.Outcome; o == verdict.Failed || o == verdict.Warned || o == verdict.NotApplicable {
+			broken = append(broken, c.ID)
+		}
+	}
+	return res.Exit, string(res.Verdict), broken
+}
+
+// TestAGUI: the pack of AG-UI judges what sequences.json has: the right sequences conform, and each broken one is
+// blamed on its clause. What is broken on the wire is TestAGUIServer's.
+func TestAGUI(t *testing.T) {
+	s := readSequences(t)
+	t.Run("right", func(t *testing.T) {
+		if exit, text, broken := judge(t, "ag-ui", agent(t, s, fault{}).URL); exit != verdict.ExitConformant {
+			t.Errorf("exit %d, %s: %q", exit, text, broken)
+		}
+	})
+	for _, f := range s.Faults {
+		if f.Wire != "" {
+			continue
+		}
+		t.Run(f.Name, func(t *testing.T) {
+			t.Parallel()
+			if _, text, broken := judge(t, "ag-ui", agent(t, s, f).URL); !slices.Equal(broken, []string{f.Clause}) {
+				t.Errorf("%s: broken are %q, want %s", text, broken, f.Clause)
+			}
+		})
+	}
+}
