@@ -240,9 +240,9 @@ func TestMistakes(t *testing.T) {
 		"protocol: a\nprefix: AB\n":   "transports is missing",
 		"- a\n":                       "a protocol is a map",
 		"":                            "the protocol is empty",
-		"protocol: a\nprefix: AB\ntransports: {ws: {path: /ws}}\nstate: {filter: {key: it.a}}\n": "a function of that name",
-		"protocol: a\nprefix: AB\ntransports: {ws: {path: ws}}\n":                                "does not begin with a slash",
-		"protocol: a\nprefix: AB\ntransports: {tcp: {}}\n":                                       `transports has no "tcp"`,
+		"protocol: a\nprefix: AB\ntransports: {ws: {path: /ws}}\nstate: {map: {key: it.a}}\n": "a function of that",
+		"protocol: a\nprefix: AB\ntransports: {ws: {path: ws}}\n":                             "does not begin with a slash",
+		"protocol: a\nprefix: AB\ntransports: {tcp: {}}\n":                                    `transports has no "tcp"`,
 	} {
 		_, err := LoadFS(fstest.MapFS{"protocol.yaml": {Data: []byte(text)}}, "pp")
 		if err == nil || !strings.Contains(err.Error(), want) {
