@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/simulator/scripted"
 	"parley/steps"
 	"parley/steps/pack"
 )
@@ -36,6 +37,11 @@ func loadPacks(args []string) ([]string, error) {
 				return nil, usagef("%s: the id %s is that of a bundled protocol (protocol: my-%s)", value, id, id)
 			}
 		} else {
+			if played, there, err := scripted.Target(p, value); err != nil {
+				return nil, &mistakenFile{err}
+			} else if there {
+				bundle = append(slices.Clone(bundle), played)
+			}
 			with := steps.NewProtocols(suite.Version, append(slices.Clone(suite.All), p)...)
 			with.Program, suite = suite.Program, with
 		}

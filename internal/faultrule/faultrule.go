@@ -164,6 +164,7 @@ var kinds = map[string]kind{
 	"retype":   {value: words, places: "m", doubt: true},
 	"truncate": {value: number, most: maxPad, places: "mr", doubt: true},
 	"bom":      {places: "mr", doubt: true}, "content-type": {value: words, places: "ro", doubt: true},
+	"status":  {value: number, least: 200, most: 599, places: "r", doubt: true},
 	"silence": {places: "m"}, "fin": {places: "m"},
 	"close":     {value: number, least: 1, most: 65535, places: "m"},
 	"duplicate": {value: number, least: 1, most: 1000, places: "m"},

@@ -276,6 +276,8 @@ func (p *parsing) rejectUnsuited(v script.Value, r *Rule) {
 		p.Fail(v.At("do"), "%s is not for %s, which can have %s", r.Do, what, strings.Join(could, ", "))
 	case r.Do == "content-type" && kind == "open" && slices.Contains(r.from, Client):
 		p.Fail(v.At("do"), "an open has no content, and its answer has (add from: server)")
+	case r.Do == "status" && slices.Contains(r.from, Client):
+		p.Fail(v.At("do"), "a request has no status, and its answer has (add from: server)")
 	case r.after != nil && (r.after.Kind() == "message") != (kind == "message"):
 		p.Fail(v.At("after"), "after is for a message where on is, and for a request or an open where on is")
 	case r.behind != nil && r.behind.Kind() != "message":

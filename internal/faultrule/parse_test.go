@@ -45,6 +45,8 @@ var mistakes = []struct{ wrong, right, want string }{
 		`"a" is no JSON Pointer`},
 	{"faults:\n  - {on: {request: GET /}, do: silence}\n", "faults:\n  - {on: {request: GET /}, do: reset}\n",
 		"silence is not for a request"},
+	{"faults:\n  - {on: {request: POST /a}, do: {status: 500}}\n",
+		"faults:\n  - {on: {request: POST /a}, from: server, do: {status: 500}}\n", "add from: server"},
 	{"faults:\n  - {on: {open: true}, do: {content-type: a}}\n",
 		"faults:\n  - {on: {open: true}, from: server, do: {content-type: a}}\n", "add from: server"},
 	{"faults:\n  - {on: {close: true}, do: drop}\n", "faults:\n  - {on: {open: true}, do: drop}\n", "close is no message"},

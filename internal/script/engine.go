@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -39,6 +40,8 @@ type Action struct {
 	Subprotocols []string // of Connect
 
 	Line int // in the script
+
+	numbers []int // where the number of the message goes in Body
 }
 
 // EngineOptions are the inputs of an engine other than messages.
@@ -52,6 +55,8 @@ type Engine struct {
 	s       *Script
 	o       EngineOptions
 	vars    map[string]any
+	entries entries
+	firsts  map[string]map[string]any // of keyed variables, by name
 	state   string
 	matched []int // by rule
 	trace   Trace
@@ -73,8 +78,15 @@ func (s *Script) Engine(o EngineOptions) *Engine {
 	if o.NewID == nil {
 		o.NewID = func() string { return strings.ToLower(rand.Text()) }
 	}
-	e := &Engine{s: s, o: o, vars: map[string]any{}, state: s.state, matched: make([]int, len(s.rules))}
-	e.setVariables(s.vars, e.newFilling(Message{}))
+	e := &Engine{s: s, o: o, vars: map[string]any{}, entries: entries{}, firsts: map[string]map[string]any{}, state: s.state, matched: make([]int, len(s.rules))}
+	f := e.newFilling(Message{})
+	e.setVariables(s.vars, f)
+	for _, k := range s.per {
+		e.firsts[k.name] = map[string]any{}
+		for _, a := range k.vars {
+			e.firsts[k.name][a.name], _ = f.fillValue(a.to)
+		}
+	}
 	return e
 }
 
@@ -88,6 +100,7 @@ func (e *Engine) Start() []Action {
 func (e *Engine) On(m Message) (actions []Action, matched bool) {
 	e.trace = Trace{}
 	f := e.newFilling(m)
+	f.keys = e.chooseKeys(f)
 	for i, r := range e.s.rules {
 		if why := e.whyNoMatch(i, r, m, f); why != "" {
 			e.trace.Missed = append(e.trace.Missed, fmt.Sprintf("line %d: %s", r.line, why))
@@ -117,7 +130,9 @@ func (e *Engine) State() string { return e.state }
 func (e *Engine) Vars() map[string]any { return maps.Clone(e.vars) }
 
 func (e *Engine) newFilling(m Message) *filling {
-	return &filling{vars: e.vars, message: decodeJSON(m.Body), newID: e.o.NewID, party: m.Party, body: string(m.Body),
+	return &filling{vars: e.vars, entries: e.entries, firsts: e.firsts, keys: chosen{}, expressions: e.s.expressions,
+		kind: m.Type, state: e.state,
+		message: decodeJSON(m.Body), newID: e.o.NewID, party: m.Party, body: string(m.Body),
 		now: e.o.Now().UTC().Format("2006-01-02T15:04:05.000Z")}
 }
 
@@ -132,7 +147,7 @@ func (e *Engine) whyNoMatch(i int, r *rule, m Message, f *filling) string {
 		return otherMessages + "another kind of message"
 	case r.on.method != "" && r.on.method != m.Method:
 		return otherMessages + r.on.method
-	case r.on.path != "" && r.on.path != path && r.on.path != m.Path:
+	case r.on.path != "" && !samePath(r.on.path, path) && r.on.path != m.Path:
 		return otherMessages + r.on.path
 	case len(r.on.types) > 0 && !slices.Contains(r.on.types, m.Type):
 		return otherMessages + strings.Join(r.on.types, ", ")
@@ -147,10 +162,13 @@ func (e *Engine) whyNoMatch(i int, r *rule, m Message, f *filling) string {
 			return c.pointer + " is another"
 		}
 	}
+	if !f.holds(r.when) {
+		return fmt.Sprint(r.when.value, " does not hold")
+	}
 	for _, g := range r.guards {
 		v, there := any(e.state), true
 		if g.name != "state" {
-			v, there = e.vars[g.name]
+			v, there = f.variable(g.name)
 		}
 		if !g.test.isMet(v, there, f) {
 			text, _ := json.Marshal(v, jsonform.Escaped) // it was read from YAML or JSON
@@ -171,13 +189,24 @@ func (e *Engine) setVariables(all []assignment, f *filling) {
 			e.noteUnfilled(a.to.line, "%s is not set: %v", a.name, err)
 			continue
 		}
-		e.vars[a.name] = decodeJSON(b)
+		v := decodeJSON(b)
+		of, member, keyed := strings.Cut(a.name, ".")
+		if !keyed {
+			e.vars[a.name] = v
+			continue
+		}
+		if err := f.setKeyed(of, member, v); err != nil {
+			e.noteUnfilled(a.to.line, "%s is not set: %v", a.name, err)
+		}
 	}
 }
 
 // fillActions fills in actions. One that cannot be filled in is omitted.
 func (e *Engine) fillActions(all []action, f *filling) (out []Action) {
 	for _, a := range all {
+		if !f.holds(a.when) {
+			continue
+		}
 		for n := range a.repeat {
 			f.n = n + 1
 			one, err := a.fillAction(f)
@@ -207,9 +236,11 @@ func (a *action) fillAction(f *filling) (Action, error) {
 		Header: maps.Clone(a.header),
 		Method: a.method, Path: a.path, Transport: a.transport, Subprotocols: a.subs, Line: a.line}
 	var err error
+	f.numbers, f.numbering = nil, a.do == Send
 	if out.Body, err = f.fillBody(a.body); err != nil {
 		return out, err
 	}
+	out.numbers, f.numbering = f.numbers, false
 	if len(out.Body) > MaxBody {
 		return out, errLong
 	}
@@ -226,6 +257,20 @@ func (a *action) fillAction(f *filling) (Action, error) {
 		out.Party, err = f.fillPlain(text)
 	}
 	return out, err
+}
+
+// Numbered returns the body of a message as the nth, from 1, that is sent on its connection.
+func (a Action) Numbered(n int) []byte {
+	if len(a.numbers) == 0 {
+		return a.Body
+	}
+	var out []byte
+	from := 0
+	for _, at := range a.numbers {
+		out = strconv.AppendInt(append(out, a.Body[from:at]...), int64(n), 10)
+		from = at
+	}
+	return append(out, a.Body[from:]...)
 }
 
 // fillPlain fills in a text whose result is a text.

@@ -62,7 +62,7 @@ func (p *parsing) requireText(root *node, key, example string) string {
 }
 
 func (p *parsing) parseScript(root *node, s *Script) {
-	if !p.checkKeys(root, "a script", "script", "title", "protocol", "as", "source", "vars", "state", "start",
+	if !p.checkKeys(root, "a script", "script", "title", "protocol", "as", "source", "vars", "per", "posts", "state", "start",
 		"rules") {
 		return
 	}
@@ -79,6 +79,12 @@ func (p *parsing) parseScript(root *node, s *Script) {
 	s.state = p.parseText(root.valueAt("state"), "state")
 	if vars := root.valueAt("vars"); vars != nil {
 		s.vars = p.parseAssignments(vars, "vars")
+	}
+	if per := root.valueAt("per"); per != nil {
+		s.per = p.parseKeyed(per)
+	}
+	if posts := root.valueAt("posts"); posts != nil {
+		s.posts = p.parseInbox(posts)
 	}
 	if start := root.valueAt("start"); start != nil {
 		s.start = p.parseActions(start, "start")
@@ -102,7 +108,7 @@ func (p *parsing) parseAssignments(n *node, what string) (out []assignment) {
 	}
 	for i, k := range n.keys {
 		name, _ := k.value.(string)
-		if !variable.MatchString(name) || slices.Contains(reserved, name) {
+		if !namePattern.MatchString(name) || slices.Contains(reserved, name) {
 			p.failAt(k, "%q is not a variable name (a letter, then letters, digits and _; not %s)", name,
 				quotedList(reserved))
 		}
@@ -122,7 +128,10 @@ func (p *parsing) parseRule(n *node) *rule {
 	} else {
 		p.failAt(n, "on is missing: say which messages the rule answers (on: ping)")
 	}
-	if when := n.valueAt("when"); when != nil && p.requireKind(when, mapping, "when") {
+	when := n.valueAt("when")
+	if _, is := when.scalarText(); is {
+		r.when = when
+	} else if when != nil && p.requireKind(when, mapping, "when") {
 		for i, k := range when.keys {
 			name, _ := k.value.(string)
 			r.guards = append(r.guards, guard{name, p.parseTest(when.vals[i])})
@@ -266,7 +275,7 @@ func (p *parsing) parseAction(n *node) action {
 		return a
 	}
 	a.do = found[0]
-	p.checkKeys(n, a.do, append([]string{a.do, "after", "to", "repeat"}, verbs[a.do]...)...)
+	p.checkKeys(n, a.do, append([]string{a.do, "after", "to", "repeat", "when"}, verbs[a.do]...)...)
 	if after := n.valueAt("after"); after != nil {
 		text, _ := after.scalarText()
 		d, err := time.ParseDuration(text)
@@ -274,6 +283,9 @@ func (p *parsing) parseAction(n *node) action {
 			p.failAt(after, "after is a time of at most an hour, such as 50ms or 2s")
 		}
 		a.after = d
+	}
+	if a.when = n.valueAt("when"); a.when != nil {
+		p.parseText(a.when, "when")
 	}
 	if a.to = n.valueAt("to"); a.to != nil {
 		p.parseText(a.to, "to")
@@ -378,10 +390,17 @@ func (p *parsing) checkNames(s *Script) {
 		}
 		text, _ := n.scalarText()
 		for _, name := range holeNames(text) {
-			if !strings.HasPrefix(name, "/") && !known[name] && !slices.Contains(reserved, name) {
-				p.failAt(n, "nothing sets the variable %q (%s)", name,
-					words.Suggest(name, names, "there are "+quotedList(names)))
+			if text, is := expressionIn(name); is {
+				p.compile(s, n, text, known)
+			} else if !strings.HasPrefix(name, "/") && !known[name] && !slices.Contains(reserved, name) {
+				p.failAt(n, "nothing sets the variable %q (%s)", name, suggestName(name, names))
 			}
+		}
+	}
+	for _, k := range s.per {
+		look(k.key)
+		for _, a := range k.vars {
+			look(a.to)
 		}
 	}
 	actions := slices.Clone(s.start)
@@ -393,7 +412,13 @@ func (p *parsing) checkNames(s *Script) {
 					words.Suggest(g.name, append(names, "state"), "there are state, "+quotedList(names)))
 			}
 		}
+		if text, is := r.when.scalarText(); is {
+			p.compile(s, r.when, text, known)
+		}
 		for _, a := range r.set {
+			if strings.Contains(a.name, ".") && !known[a.name] {
+				p.failAt(a.to, "per has no %q (%s)", a.name, suggestName(a.name, names))
+			}
 			look(a.to)
 		}
 		for _, c := range r.on.where {
@@ -403,5 +428,8 @@ func (p *parsing) checkNames(s *Script) {
 	for _, a := range actions {
 		look(a.body)
 		look(a.to)
+		if text, is := a.when.scalarText(); is {
+			p.compile(s, a.when, text, known)
+		}
 	}
 }

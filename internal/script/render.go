@@ -9,11 +9,14 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"parley/internal/expression"
 	"parley/internal/jsonform"
 )
 
 var (
 	variable = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
+	// namePattern matches a variable, or a member of keyed ones.
+	namePattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)?$`)
 	// holes matches the places that are filled in, ${name} and ${/pointer}, and $${, which stands for a literal ${.
 	holes = regexp.MustCompile(`\$\$\{|\$\{([^}]*)\}`)
 )
@@ -32,8 +35,11 @@ func holeNames(text string) (names []string) {
 }
 
 // reserved are the names that every script knows: a new id at each use, the time of the message, its party, its text,
-// and the number of the repetition.
-var reserved = []string{"id", "now", "party", "body", "n"}
+// the number of the repetition, and that of the message on its connection.
+var reserved = []string{"id", "now", "party", "body", "n", numberName}
+
+// numberName names the number of a message among those that are sent on its connection, which is known when it is sent.
+const numberName = "sent"
 
 // checkTemplate fails for holes that are neither a variable nor a pointer.
 func (p *parsing) checkTemplate(n *node) {
@@ -48,7 +54,13 @@ func (p *parsing) checkTemplate(n *node) {
 		return
 	}
 	for _, name := range holeNames(text) {
-		if !strings.HasPrefix(name, "/") && !variable.MatchString(name) {
+		if _, is := expressionIn(name); is {
+			continue
+		}
+		if name == numberName && text != "${"+numberName+"}" {
+			p.failAt(n, "${%s} is a value of its own, not a part of a text (seq: ${%[1]s})", numberName)
+		}
+		if !strings.HasPrefix(name, "/") && !namePattern.MatchString(name) {
 			p.failAt(n, "${%s} is neither a variable, such as ${agent}, nor a member of the message, such as ${/agentId} "+
 				"(write $${ for a literal ${)", name)
 		}
@@ -57,13 +69,22 @@ func (p *parsing) checkTemplate(n *node) {
 
 // filling fills holes in.
 type filling struct {
-	vars    map[string]any
-	message any // decoded; nil if it is not JSON
-	newID   func() string
-	now     string
-	party   string
-	body    string
-	n       int
+	vars      map[string]any
+	entries   entries
+	firsts    map[string]map[string]any
+	keys      chosen
+	message   any // decoded; nil if it is not JSON
+	newID     func() string
+	now       string
+	party     string
+	body      string
+	n         int
+	kind      string // the type of the message
+	state     string
+	numbering bool  // a message is filled in that gets a number when it is sent
+	numbers   []int // where the number of the message goes, in what is written
+
+	expressions map[string]*expression.Expression
 }
 
 // errNoMember says that the message lacks a member that a script uses.
@@ -93,8 +114,23 @@ func (f *filling) fillHole(name string) (any, error) {
 		return f.body, nil
 	case "n":
 		return f.n, nil
+	case numberName:
+		return nil, errors.New("only a message that is sent has a number")
 	}
-	return f.vars[name], nil
+	if text, is := expressionIn(name); is {
+		return f.evaluate(text)
+	}
+	v, _ := f.variable(name)
+	return v, nil
+}
+
+// variable returns the value of a variable, and whether it has one.
+func (f *filling) variable(name string) (any, bool) {
+	if of, member, keyed := strings.Cut(name, "."); keyed {
+		return f.keyedValue(of, member), true
+	}
+	v, there := f.vars[name]
+	return v, there
 }
 
 // fillText fills in the holes of a text. A text that consists of one hole becomes the value itself.
@@ -183,6 +219,10 @@ func (f *filling) writeValue(b *bytes.Buffer, n *node) error {
 	default:
 		v := n.value
 		if text, ok := v.(string); ok {
+			if f.numbering && text == "${"+numberName+"}" {
+				f.numbers = append(f.numbers, b.Len())
+				return nil
+			}
 			var err error
 			if v, err = f.fillText(text); err != nil {
 				return err

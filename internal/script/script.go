@@ -21,6 +21,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"parley/internal/expression"
 	"parley/internal/jsonform"
 	"parley/internal/words"
 )
@@ -56,9 +57,13 @@ type Script struct {
 	places map[string]*Error // by key: where protocol and as are; without a text
 
 	vars  []assignment
+	per   []keyed
+	posts *inbox // nil: none
 	state string
 	start []action
 	rules []*rule
+
+	expressions map[string]*expression.Expression // by text
 }
 
 // rule is one rule.
@@ -66,7 +71,8 @@ type rule struct {
 	line   int
 	on     on
 	guards []guard
-	times  int // how often it may match; 0: any number
+	when   *node // an expression in place of guards; nil: none
+	times  int   // how often it may match; 0: any number
 	set    []assignment
 	answer []action
 	state  string // to go to; "": none
@@ -107,6 +113,7 @@ type action struct {
 	after  time.Duration
 	to     *node // party; nil: that of the message
 	repeat int
+	when   *node // an expression; nil: always
 
 	body      *node             // of send, respond and request, the reason of close; nil: none
 	event     string            // of send
@@ -144,7 +151,7 @@ func Parse(name string, text []byte) (*Script, error) {
 	p := &parsing{}
 	root, errs := readYAML(text)
 	p.errs = errs
-	s := &Script{}
+	s := &Script{expressions: map[string]*expression.Expression{}}
 	if root != nil && len(errs) == 0 {
 		p.parseScript(root, s)
 	}
@@ -209,9 +216,17 @@ func (s *Script) knownVariables() map[string]bool {
 	for _, a := range s.vars {
 		names[a.name] = true
 	}
+	for _, k := range s.per {
+		names[k.name+"."+keyMember] = true
+		for _, a := range k.vars {
+			names[k.name+"."+a.name] = true
+		}
+	}
 	for _, r := range s.rules {
 		for _, a := range r.set {
-			names[a.name] = true
+			if !strings.Contains(a.name, ".") { // those of a key are declared
+				names[a.name] = true
+			}
 		}
 	}
 	return names

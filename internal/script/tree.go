@@ -134,8 +134,11 @@ func (n *node) valueAt(key string) *node {
 	return nil
 }
 
-// scalarText returns a scalar that is a text.
+// scalarText returns a scalar that is a text; n may be nil.
 func (n *node) scalarText() (string, bool) {
+	if n == nil {
+		return "", false
+	}
 	s, ok := n.value.(string)
 	return s, ok && n.kind == scalar
 }

@@ -3,6 +3,7 @@
 package catalogue
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -23,16 +24,14 @@ type Mutant struct {
 	Greeting   string   `yaml:"greeting"`   // "broken": clients can't connect
 	Shows      string   `yaml:"shows"`      // "errors": a load finds it by acts that fail, and not by its clauses
 	Fault      Faults   `yaml:"fault"`      // what it does to messages; "": it has a function
+
+	Vars map[string]any `yaml:"vars"` // of a script that plays the server: other first values of its variables
 }
 
 // Reader returns a function that returns new copies of the rows of a catalogue, in order. The text is embedded in the
 // program: the function panics if it is malformed or has unknown keys.
 func Reader(text []byte) func() []Mutant {
-	read := sync.OnceValues(func() ([]Mutant, error) {
-		var rows []Mutant
-		err := yaml.UnmarshalWithOptions(text, &rows, yaml.Strict())
-		return rows, err
-	})
+	read := sync.OnceValues(func() ([]Mutant, error) { return Read(text) })
 	return func() []Mutant {
 		rows, err := read()
 		if err != nil {
@@ -45,6 +44,21 @@ func Reader(text []byte) func() []Mutant {
 		}
 		return rows
 	}
+}
+
+// Read reads the rows of a catalogue. The error begins with the line and the column, as in "3:5: ".
+func Read(text []byte) ([]Mutant, error) {
+	var rows []Mutant
+	err := yaml.UnmarshalWithOptions(text, &rows, yaml.Strict())
+	var at yaml.Error
+	if errors.As(err, &at) && at.GetToken() != nil {
+		pos := at.GetToken().Position
+		return nil, fmt.Errorf("%d:%d: %s", pos.Line, pos.Column, at.GetMessage())
+	}
+	if err != nil {
+		return nil, fmt.Errorf(" %w", err)
+	}
+	return rows, nil
 }
 
 // Set is a catalogue with its faults: functions that change the options O of a target.

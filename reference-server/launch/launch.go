@@ -112,6 +112,9 @@ type Role struct {
 	// Launcher launches a target that is not a server.
 	Launcher func(o Options) target.Launcher
 
+	// Listens reports whether what Launcher launches is a server all the same.
+	Listens bool
+
 	// Serve describes how `parley serve` serves it.
 	Serve Service
 }

@@ -162,7 +162,7 @@ func (t *Target) Parties() []Party {
 	for _, r := range append(slices.Clone(t.Roles), t.Peers...) {
 		models = models || r.Models
 		if r.As != NotPlayed {
-			one := Party{As: cmp.Or(r.As, r.Name), Client: r.Make == nil, Mutants: r.Mutants, role: &r}
+			one := Party{As: cmp.Or(r.As, r.Name), Client: r.Make == nil && !r.Listens, Mutants: r.Mutants, role: &r}
 			if len(r.Serve.Paths) == 1 {
 				one.Path = r.Serve.Paths[0]
 			}

@@ -127,6 +127,7 @@ type Play struct {
 	script  *script.Script
 	engine  *script.Engine
 	heard   map[string][]string      // by stream: the texts in the script's messages on it, see streamOf
+	sent    map[string]*numbering    // by connection
 	prompt  map[string]chan struct{} // by connection: closed when what answers its messages at once has gone out
 	held    []*held
 	serial  int
@@ -145,7 +146,7 @@ func Open(ctx context.Context, o Options) (*Play, error) {
 		return nil, err
 	}
 	p := &Play{o: o, t: records, mind: o.Mind, of: map[string]Mind{}, heard: map[string][]string{},
-		prompt:  map[string]chan struct{}{},
+		prompt: map[string]chan struct{}{}, sent: map[string]*numbering{},
 		changed: make(chan struct{})}
 	if err := p.splitURL(); err != nil {
 		_ = records.Close()

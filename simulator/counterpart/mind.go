@@ -1,6 +1,7 @@
 package counterpart
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -55,6 +56,9 @@ func isHoldable(m gate.Message) bool {
 
 // answerByScript lets the script answer a message of the program.
 func (p *Play) answerByScript(ctx context.Context, m gate.Message, typ string) gate.Decision {
+	if status, is := p.posted(m); is {
+		return p.takePosted(ctx, m, typ, status)
+	}
 	actions, matched, nearly := p.askScript(m, typ)
 	peer := p.upstreamURL() != ""
 	if m.Kind == transcript.Open {
@@ -77,6 +81,29 @@ func (p *Play) answerByScript(ctx context.Context, m gate.Message, typ string) g
 		return gate.Decision{Drop: !p.isScriptClient()}
 	}
 	return p.answerRequest(ctx, m, actions, matched)
+}
+
+// posted reports whether an HTTP request carries a message of a client with an event stream, and the status that
+// answers it.
+func (p *Play) posted(m gate.Message) (status int, is bool) {
+	if m.Kind != transcript.Request {
+		return 0, false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.script.Posted(m.Method, m.Path)
+}
+
+// takePosted lets the script answer the message in an HTTP request on the stream of its client, which an id in the path
+// tells, or else one in the message.
+func (p *Play) takePosted(ctx context.Context, m gate.Message, typ string, status int) gate.Decision {
+	conn := cmp.Or(p.streamOf(strings.Split(m.Path, "/")), p.streamOf(idTexts(m.Body)))
+	if conn == "" {
+		return newReply(http.StatusNotFound, nil, []byte(`{"error":"no client has an event stream and such an id"}`))
+	}
+	m = gate.Message{Kind: transcript.Frame, From: m.From, Conn: conn, Body: m.Body}
+	p.answerByScript(ctx, m, typ)
+	return newReply(status, nil, []byte(`{}`))
 }
 
 // isScriptClient reports whether the script is a client, so that only the script receives the program's messages.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/coder/websocket"
@@ -171,8 +172,7 @@ func (p *Play) performAction(m gate.Message, a script.Action) error {
 	}
 	switch a.Do {
 	case script.Send:
-		p.rememberTexts(conn, a.Body)
-		return p.gate.Send(ctx, conn, p.programSide(), gate.Message{Event: a.Event, Body: a.Body, Binary: a.Binary})
+		return p.sendNumbered(ctx, conn, a)
 	case script.Close:
 		if a.Status == 0 && len(a.Body) == 0 {
 			return p.gate.End(conn, driver.Graceful)
@@ -183,6 +183,32 @@ func (p *Play) performAction(m gate.Message, a script.Action) error {
 		return p.gate.End(conn, driver.Reset)
 	}
 	return errors.New("it is not possible here")
+}
+
+// sendNumbered sends a message of the script as the next one on its connection.
+func (p *Play) sendNumbered(ctx context.Context, conn string, a script.Action) error {
+	p.mu.Lock()
+	sent := p.sent[conn]
+	if sent == nil {
+		sent = &numbering{}
+		p.sent[conn] = sent
+	}
+	p.mu.Unlock()
+	sent.mu.Lock()
+	defer sent.mu.Unlock()
+	body := a.Numbered(sent.n + 1)
+	p.rememberTexts(conn, body)
+	err := p.gate.Send(ctx, conn, p.programSide(), gate.Message{Event: a.Event, Body: body, Binary: a.Binary})
+	if err == nil {
+		sent.n++
+	}
+	return err
+}
+
+// numbering counts the messages that a script has sent on a connection. It is held while one is being sent.
+type numbering struct {
+	mu sync.Mutex
+	n  int
 }
 
 // actionParty returns the connection that an action is about: the one it names, or that of the message, or the stream
@@ -199,7 +225,10 @@ func (p *Play) actionParty(m gate.Message, named string) (string, error) {
 	case len(open) == 0:
 		return "", errors.New("nobody is connected")
 	}
-	return p.streamOf(m.Body, open), nil
+	if conn := p.streamOf(idTexts(m.Body)); conn != "" {
+		return conn, nil
+	}
+	return open[len(open)-1], nil
 }
 
 // known bounds the texts that are kept of the script's messages on a stream.
@@ -214,10 +243,10 @@ func (p *Play) rememberTexts(conn string, body []byte) {
 	}
 }
 
-// streamOf finds the stream to which a request belongs: the newest one on which the script has sent one of the texts in
-// the request, or else the newest.
-func (p *Play) streamOf(body []byte, open []string) string {
-	in := idTexts(body)
+// streamOf finds the stream to which a request with these texts belongs: the newest one on which the script has sent one
+// of them; "" if there is none.
+func (p *Play) streamOf(in []string) string {
+	open := p.Parties()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, conn := range slices.Backward(open) {
@@ -225,7 +254,7 @@ func (p *Play) streamOf(body []byte, open []string) string {
 			return conn
 		}
 	}
-	return open[len(open)-1]
+	return ""
 }
 
 // idTexts returns the strings in a JSON object that could be ids: those of its members and of nested objects.

@@ -184,7 +184,7 @@ func (x *Faults) decideExchange(in script.Message, m gate.Message) (d gate.Decis
 	in = x.withType(in, m)
 	in.Party = m.Conn
 	now, header := faultrule.Content{Body: m.Body}, http.Header(nil)
-	changed := false
+	changed, status := false, 0
 	for _, h := range x.dueFaults(&x.http, in, m.From) {
 		ok := true
 		switch h.Do {
@@ -201,6 +201,10 @@ func (x *Faults) decideExchange(in script.Message, m gate.Message) (d gate.Decis
 			if ok = m.Status != http.StatusSwitchingProtocols && m.Header.Get("Content-Type") != h.Text; ok {
 				header, changed = http.Header{"Content-Type": {h.Text}}, true
 			}
+		case "status":
+			if ok = m.Status != h.N; ok {
+				status, changed = h.N, true
+			}
 		default:
 			if now, ok = h.Edit(now, x.typeOf); ok {
 				changed = true
@@ -211,7 +215,7 @@ func (x *Faults) decideExchange(in script.Message, m gate.Message) (d gate.Decis
 		}
 	}
 	if changed && d.End == nil {
-		d.With = []gate.Message{{Header: header, Body: now.Body}}
+		d.With = []gate.Message{{Status: status, Header: header, Body: now.Body}}
 	}
 	return d, delay
 }

@@ -233,6 +233,7 @@ func TestRequests(t *testing.T) {
 		"do: bom":                               "application/json \uFEFF{\"a\":1} -> application/json {\"a\":1}",
 		"do: {content-type: a/b}":               `a/b {"a":1} -> application/json {"a":1}`,
 		"from: server, do: {content-type: a/b}": `application/json {"a":1} -> a/b {"a":1}`,
+		"from: server, do: {status: 503}":       `application/json {"a":1} -> 503 application/json {"a":1}`,
 		"from: server, do: {truncate: 3}":       `application/json {"a":1} -> application/json {"a`,
 		"from: server, do: {delay: 1ms}":        `application/json {"a":1} -> application/json {"a":1}`,
 		"from: server, do: reset":               `application/json {"a":1} -> ended`,
@@ -258,7 +259,7 @@ func TestRequests(t *testing.T) {
 		if err == nil {
 			b, _ := io.ReadAll(r.Body)
 			r.Body.Close()
-			got = r.Header.Get("Content-Type") + " " + string(b)
+			got = strings.TrimPrefix(fmt.Sprint(r.StatusCode, " ", r.Header.Get("Content-Type"), " ", string(b)), "200 ")
 		}
 		g.Close()
 		up.Close()

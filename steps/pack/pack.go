@@ -37,10 +37,17 @@ const (
 	maxDepth = 4
 )
 
+// extra are the files that describe the server of the folder; knownFiles are all that are not scenarios.
+var (
+	extra = []string{"server.yaml", "mutants.yaml"}
+	knownFiles = append([]string{"clauses.yaml", "clauses.zh.yaml"}, extra...)
+)
+
 // Pack is a protocol that was read from a folder. It implements steps.Protocol, and is safe for concurrent use.
 type Pack struct {
 	doc     *document
 	files   fstest.MapFS // the scenarios and the ledger, in the folder of the id
+	extra   map[string][]byte // other files of the folder, by name
 	ledger  *verdict.Ledger
 	example string
 }
@@ -62,7 +69,7 @@ func LoadFS(fsys fs.FS, name string) (*Pack, error) {
 		return nil, fmt.Errorf("%s: %w (a protocol is a folder with protocol.yaml, clauses.yaml and scenarios)", name,
 			err)
 	}
-	p := &Pack{doc: &document{}, files: fstest.MapFS{}}
+	p := &Pack{doc: &document{}, files: fstest.MapFS{}, extra: map[string][]byte{}}
 	rd := &reader{doc: p.doc}
 	rd.read(text)
 	mistakes := []error{rd.Err(filepath.Join(name, "protocol.yaml"))}
@@ -106,7 +113,7 @@ func (p *Pack) readFiles(fsys fs.FS, name string) error {
 			return fmt.Errorf("%s: %w", name, err)
 		case d.IsDir() && strings.Count(at, "/") >= maxDepth:
 			return fs.SkipDir
-		case d.IsDir() || path.Ext(at) != ".feature" && at != "clauses.yaml" && at != "clauses.zh.yaml":
+		case d.IsDir() || path.Ext(at) != ".feature" && !slices.Contains(knownFiles, at):
 			return nil
 		}
 		if count++; count > maxFiles {
@@ -116,10 +123,20 @@ func (p *Pack) readFiles(fsys fs.FS, name string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
+		if slices.Contains(extra, at) {
+			p.extra[at] = b
+			return nil
+		}
 		p.files[p.doc.id+"/"+path.Base(at)] = &fstest.MapFile{Data: b}
 		return nil
 	})
 }
+
+// Extra returns a file of the folder that describes its server: server.yaml or mutants.yaml; nil if there is none.
+func (p *Pack) Extra(name string) []byte { return p.extra[name] }
+
+// Types returns the JSON Pointers to the type of a message.
+func (p *Pack) Types() []string { return []string{string(p.doc.typeAt)} }
 
 // checkClauses checks that the rules name clauses of the ledger, and finds those that the steps must judge.
 func (p *Pack) checkClauses(name string) error {

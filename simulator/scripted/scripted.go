@@ -1,0 +1,165 @@
+// Package scripted makes the bundled target of a folder's protocol: server.yaml is the script that plays its server, and
+// mutants.yaml has the faults that its scenarios must find. docs/your-own-protocol.md is the guide for users.
+package scripted
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"parley/features/verdict"
+	"parley/internal/faultrule"
+	"parley/internal/script"
+	"parley/reference-server/catalogue"
+	"parley/reference-server/launch"
+	"parley/simulator/counterpart"
+	"parley/simulator/fault"
+	"parley/steps"
+	"parley/steps/pack"
+	"parley/target"
+)
+
+// The files of a folder that this package reads. Both are optional; without a server there are no mutants.
+const (
+	ServerFile  = "server.yaml"
+	MutantsFile = "mutants.yaml"
+)
+
+// Target returns the bundled target of a folder's protocol, and whether there is one. The error joins all mistakes in
+// the two files, each with its place. folder stands for the folder in it.
+func Target(p *pack.Pack, folder string) (launch.Target, bool, error) {
+	text, mutants := p.Extra(ServerFile), p.Extra(MutantsFile)
+	at := func(file string) string { return filepath.ToSlash(filepath.Join(folder, file)) }
+	kind := p.Kind()
+	switch {
+	case text == nil && mutants == nil:
+		return launch.Target{}, false, nil
+	case text == nil:
+		return launch.Target{}, false, fmt.Errorf("%s: its faults are those of a server, and there is no %s",
+			at(MutantsFile), ServerFile)
+	}
+	s, err := script.Parse(at(ServerFile), text)
+	if err == nil {
+		err = s.Plays(kind.Protocol, target.Server)
+	}
+	if err != nil {
+		return launch.Target{}, false, err
+	}
+	t := &player{protocol: kind.Protocol, script: s, types: p.Types()}
+	if err := t.readMutants(mutants, at(MutantsFile), p); err != nil {
+		return launch.Target{}, false, err
+	}
+	return launch.Target{Protocol: kind.Protocol, Short: "the server of " + at(ServerFile), Types: t.types,
+		Roles: []launch.Role{{Name: target.Server, Profile: profileOf(kind), Listens: true,
+			Mutants:  t.set.All,
+			Launcher: func(o launch.Options) target.Launcher { return &launcher{t, o.Fault} },
+			Serve: launch.Service{NotServer: "is played by its script: parley simulate --protocol " + folder +
+				" --as server"}}}}, true, nil
+}
+
+// profileOf is the profile of the server of the folder.
+func profileOf(kind target.Kind) string {
+	return fmt.Sprintf("protocol: %s\nname: %s\ndrivers: [%s]\ncapabilities: [%s]\n", kind.Protocol, ServerFile,
+		strings.Join(kind.Drivers, ", "), strings.Join(kind.Capabilities, ", "))
+}
+
+// player plays the server of a folder.
+type player struct {
+	protocol string
+	script   *script.Script
+	types    []string // JSON Pointers to the type of a message
+	set      catalogue.Set[changes]
+}
+
+// changes are what a mutant changes: the variables of the script, and messages.
+type changes struct {
+	vars   map[string]any
+	faults catalogue.Faults
+}
+
+// readMutants reads the faults, and checks that each has a row that names tested clauses.
+func (t *player) readMutants(text []byte, name string, p *pack.Pack) error {
+	rows, err := catalogue.Read(text)
+	if err != nil {
+		return fmt.Errorf("%s:%w", name, err)
+	}
+	of := map[string]func(*changes){}
+	var mistakes []error
+	for _, m := range rows {
+		if m.Fault != "" || len(m.Vars) > 0 {
+			of[m.ID] = func(c *changes) { c.vars, c.faults = m.Vars, m.Fault }
+		}
+		if _, err := t.script.With(m.Vars); err != nil {
+			mistakes = append(mistakes, fmt.Errorf("%s: %s: %w", name, m.ID, err))
+		}
+	}
+	t.set = catalogue.New(text, of)
+	ledger, err := steps.LedgerOf(p)
+	if err != nil {
+		return err
+	}
+	for _, problem := range t.set.Problems(isTested(ledger)) {
+		mistakes = append(mistakes, fmt.Errorf("%s: %s", name, problem))
+	}
+	return errors.Join(mistakes...)
+}
+
+func isTested(l *verdict.Ledger) func(string) bool {
+	return func(clause string) bool {
+		row, known := l.Row(clause)
+		return known && row.Tested()
+	}
+}
+
+// launcher plays the server, correct or with a fault.
+type launcher struct {
+	of    *player
+	fault string
+}
+
+// Private implements target.Launcher: each launch is a server of its own.
+func (*launcher) Private() bool { return true }
+
+// Launch implements target.Launcher.
+func (l *launcher) Launch(_ context.Context, _ target.LaunchOptions) (target.Running, error) {
+	var c changes
+	if err := l.of.set.Put(l.fault, &c); err != nil {
+		return nil, err
+	}
+	s, err := l.of.script.With(c.vars)
+	if err != nil {
+		return nil, err
+	}
+	typeOf := faultrule.TypeAt(l.of.types...)
+	o := counterpart.Options{Protocol: l.of.protocol, As: target.Server, TypeOf: typeOf, Mind: counterpart.Script,
+		Script: s}
+	if c.faults != "" {
+		set, err := faultrule.Parse(l.fault, []byte(c.faults))
+		if err != nil {
+			return nil, err
+		}
+		o.Faults = fault.New(set, typeOf)
+	}
+	p, err := counterpart.Open(context.Background(), o) // it ends by Stop
+	if err != nil {
+		return nil, fmt.Errorf("play %s: %w", ServerFile, err)
+	}
+	return &running{play: p}, nil
+}
+
+// running is a server that is being played.
+type running struct {
+	launch.InThisProcess
+	play *counterpart.Play
+}
+
+// BaseURL implements target.Running.
+func (r *running) BaseURL() string { return r.play.URL() }
+
+// Stop implements target.Running.
+func (r *running) Stop(context.Context) error {
+	r.play.Close()
+	return nil
+}
