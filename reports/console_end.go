@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -79,6 +80,9 @@ func clausesOf(c Cause, first string) string {
 	return text
 }
 
+// folderFlag matches the flag of a protocol that is a folder, of which a command that explains needs it, too.
+var folderFlag = regexp.MustCompile(`--protocol ('[^']*/[^']*'|\S*/\S*) `)
+
 // writeNext says what to do next: how to see the first failure again and what its clause says, or how to have more of a
 // target judged. Nothing is said of a conformant one.
 func (c *console) writeNext(r *Results) {
@@ -90,7 +94,7 @@ func (c *console) writeNext(r *Results) {
 				if f.Again != "" && !strings.Contains(f.Again, " explain ") {
 					lines = append(lines, f.Again)
 				}
-				lines = append(lines, r.Suite.program()+" explain "+f.Clause)
+				lines = append(lines, r.Suite.program()+" explain "+folderFlag.FindString(f.Again)+f.Clause)
 			}
 		}
 	}

@@ -131,7 +131,7 @@ func (o benchOptions) suitesToMeasure() (all []bench.Suite, left []string, err e
 func (o benchOptions) freshOptions(protocol, role string) runner.Options {
 	t := bundle.For(suite.Kinds(), protocol, role)
 	return runner.Options{Protocols: suite, Profile: t.Profile, Launcher: t.Launcher, Brain: t.Brain, Role: role,
-		Tags: o.tags, Again: program + " run --protocol " + protocol}
+		Tags: o.tags, Again: program + " run --protocol " + spelled(protocol)}
 }
 
 func benchJSON(w io.Writer, r *bench.Results) error {

@@ -156,7 +156,7 @@ func (o connectOptions) sessionOptions(name string) (runner.Options, error) {
 func (o connectOptions) repeatCommand(name, protocol string) string {
 	words := []string{program, "run"}
 	if name == "" || o.protocol != "" || isURL(name) {
-		words = append(words, "--protocol", protocol)
+		words = append(words, "--protocol", spelled(protocol))
 	}
 	for _, f := range []struct{ flag, value string }{{"--target", name}, {"--role", o.role}, {"--driver", o.driver}} {
 		if f.value != "" {

@@ -325,7 +325,7 @@ func explained(l lang.Lang, name, about string) string {
 // aloneCommand returns the command that runs only what judges a clause. A monitor judges the transcripts of all
 // scenarios.
 func aloneCommand(b *book, r verdict.Row) string {
-	command := program + " run --protocol " + b.ledger.Protocol
+	command := program + " run --protocol " + spelled(b.ledger.Protocol)
 	var roles []string // of the scenarios to run
 	for _, role := range b.roles {
 		if slices.ContainsFunc(b.scenariosOf(r.ID), func(p runner.Planned) bool { return b.appliesTo(p, role) }) {

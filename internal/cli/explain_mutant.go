@@ -57,10 +57,11 @@ func aboutMutant(b *book, m runner.Mutant, role string, l lang.Lang) string {
 	}
 	w.list("breaks", breaks)
 	w.list("found by", foundBy(b, m, role, l))
+	named := spelled(protocol)
 	if slices.Contains(partiesOf(protocol), role) {
-		w.list("serve", []string{fmt.Sprintf("%s simulate --protocol %s --as %s --mutant %s", program, protocol, role, m.ID)})
+		w.list("serve", []string{fmt.Sprintf("%s simulate --protocol %s --as %s --mutant %s", program, named, role, m.ID)})
 	}
-	w.list("alone", []string{fmt.Sprintf("%s mutants --protocol %s --role %s --only %s", program, protocol, role, m.ID)})
+	w.list("alone", []string{fmt.Sprintf("%s mutants --protocol %s --role %s --only %s", program, named, role, m.ID)})
 	return out.String()
 }
 

@@ -158,7 +158,7 @@ func readLimit(p steps.Protocol, text string) (l exchange.Limit, err error) {
 // of proxied traffic.
 func (o judgingOptions) collector(roles []proxy.Role, by string, about runner.PassiveOptions) (*runner.Passive, error) {
 	about.Protocols, about.Roles, about.Through, about.By = suite, roleNames(roles), by, by
-	about.Strict, about.Out, about.Explain, about.Shown = o.strict, o.out, program+" explain", proxy.EndedBy
+	about.Strict, about.Out, about.Explain, about.Shown = o.strict, o.out, explaining(), proxy.EndedBy
 	return runner.NewPassive(about)
 }
 

@@ -184,7 +184,7 @@ func whyUnreachable(ctx context.Context, p *target.Profile, err *steps.Unreachab
 func (o loadOptions) checkFlags() (load.Options, error) {
 	out := load.Options{Protocols: suite, Driver: o.driver, Sessions: o.sessions, Duration: o.duration, Rate: o.rate,
 		Opening: o.opening, Timeout: o.timeout, Shape: load.Shape(o.shape), Strict: o.strict, Out: o.out,
-		Explain: program + " explain", Thresholds: load.Thresholds{P50: o.p50, P99: o.p99, P999: o.p999}}
+		Explain: explaining(), Thresholds: load.Thresholds{P50: o.p50, P99: o.p99, P999: o.p999}}
 	var err error
 	if out.Thresholds.Errors, out.Thresholds.Percent, err = errorsAllowed(o.errors); err != nil {
 		return out, err

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"cmp"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -45,9 +47,25 @@ func loadPacks(args []string) ([]string, error) {
 			with := steps.NewProtocols(suite.Version, append(slices.Clone(suite.All), p)...)
 			with.Program, suite = suite.Program, with
 		}
+		folders[id] = shellWord(value)
 		if out[i] = id; joined {
 			out[i] = flag + "=" + id
 		}
 	}
 	return out, nil
+}
+
+// folders are the folders of the protocols that the command line names by them, by id.
+var folders = map[string]string{}
+
+// spelled returns a protocol as a command line names it: by its folder if it has one.
+func spelled(protocol string) string { return cmp.Or(folders[protocol], protocol) }
+
+// explaining is the command that says what a clause says, without the clause.
+func explaining() string {
+	words := []string{program, "explain"}
+	for _, id := range slices.Sorted(maps.Keys(folders)) {
+		words = append(words, "--protocol", folders[id])
+	}
+	return strings.Join(words, " ")
 }

@@ -12,11 +12,11 @@ import (
 
 // TestFolderProtocol: commands take a protocol by its folder, and say what is wrong with one.
 func TestFolderProtocol(t *testing.T) {
-	before := suite
-	t.Cleanup(func() { suite = before })
+	before, bundled := suite, bundle
+	t.Cleanup(func() { suite, bundle, folders = before, bundled, map[string]string{} })
 	invoke := func(t *testing.T, args ...string) (string, string, int) {
 		t.Helper()
-		suite = before
+		suite, bundle = before, bundled
 		var out, errs bytes.Buffer
 		code := runParley(args, &streams{In: strings.NewReader(""), Out: &out, Err: &errs})
 		return out.String(), errs.String(), code
@@ -27,6 +27,32 @@ func TestFolderProtocol(t *testing.T) {
 		out, errs, code := invoke(t, args...)
 		if code != 0 || !strings.Contains(out, "TD-0") {
 			t.Errorf("%q: exit %d: %s%s", args, code, out, errs)
+		}
+	}
+	here := t.TempDir()
+	at := filepath.Join(here, "faults.yaml")
+	faults := "faults:\n- {on: refused, from: server, do: {remove: /message}}\n"
+	if err := os.WriteFile(at, []byte(faults), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mute := []string{"run", "--protocol", folder, "--strict", "--out", here, "--tags", "@TD-009", "--faults", at}
+	for _, c := range []struct {
+		want string
+		code int
+		args []string
+	}{
+		{"TD-008 passed", verdict.ExitIncomplete, []string{"run", "--protocol", folder, "--out", here, "--tags", "@TD-008"}},
+		{"explain --protocol " + folder + " TD-009", verdict.ExitNonConformant, mute},
+		{"run --protocol " + folder, verdict.ExitNonConformant, mute},
+		{"3 mutants, 3 killed", 0, []string{"mutants", "--protocol", folder, "--only",
+			"nonsense-is-busy,anybodys-ticket,accepted-is-ok"}},
+		{"simulate --protocol " + folder + " --as server --mutant never-closed", 0,
+			[]string{"explain", "--protocol", folder, "never-closed"}},
+		{"is played by a script", verdict.ExitUsage, []string{"serve", "--protocol", folder}},
+	} {
+		out, errs, code := invoke(t, c.args...)
+		if code != c.code || !strings.Contains(out+errs, c.want) {
+			t.Errorf("%q: exit %d: %s%s\nwant %d: … %s", c.args, code, out, errs, c.code, c.want)
 		}
 	}
 	dir := t.TempDir()

@@ -253,7 +253,7 @@ func writeRecordingPage(w io.Writer, in *recording.Reader, name string) error {
 	err := judgeRecording(in, began, func(o *proxy.Options) (err error) {
 		const by = "recording"
 		collect, err = runner.NewPassive(runner.PassiveOptions{Protocols: suite, Profile: o.Profile, URL: h.URL,
-			Roles: roleNames(o.Roles), Explain: program + " explain", Through: cmp.Or(h.Driver, by), By: by,
+			Roles: roleNames(o.Roles), Explain: explaining(), Through: cmp.Or(h.Driver, by), By: by,
 			Shown: proxy.EndedBy})
 		o.Ended = func(e proxy.Ended) {
 			seen := seenTraffic(e)

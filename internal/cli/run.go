@@ -338,7 +338,7 @@ func (o runOptions) describeRuns(runs []runner.Options) []string {
 // repeatCommand returns the command line that repeats the run. The runner adds the role, if there are several, and a
 // failure's driver and tags.
 func (o runOptions) repeatCommand(protocol string) string {
-	words := []string{program, "run", "--protocol", protocol}
+	words := []string{program, "run", "--protocol", spelled(protocol)}
 	if o.target != "" {
 		words = append(words, "--target", shellWord(o.target))
 	}

@@ -17,7 +17,7 @@ func repeatClause(s console.Session, strict bool, clause string) string {
 		o := connectOptions{protocol: s.Protocol, role: s.Role, driver: s.Driver, strict: strict}
 		return o.repeatCommand(target, s.Protocol) + " " + clause
 	}
-	words := []string{program, "simulate", "--protocol", s.Protocol, "--as", s.As}
+	words := []string{program, "simulate", "--protocol", spelled(s.Protocol), "--as", s.As}
 	for _, f := range []struct{ flag, value string }{{"--mutant", s.Mutant}, {"--script", s.Script}} {
 		if f.value != "" {
 			words = append(words, f.flag, shellWord(f.value))

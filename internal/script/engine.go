@@ -78,7 +78,8 @@ func (s *Script) Engine(o EngineOptions) *Engine {
 	if o.NewID == nil {
 		o.NewID = func() string { return strings.ToLower(rand.Text()) }
 	}
-	e := &Engine{s: s, o: o, vars: map[string]any{}, entries: entries{}, firsts: map[string]map[string]any{}, state: s.state, matched: make([]int, len(s.rules))}
+	e := &Engine{s: s, o: o, vars: map[string]any{}, entries: entries{}, firsts: map[string]map[string]any{},
+		state: s.state, matched: make([]int, len(s.rules))}
 	f := e.newFilling(Message{})
 	e.setVariables(s.vars, f)
 	for _, k := range s.per {

@@ -62,8 +62,8 @@ func (p *parsing) requireText(root *node, key, example string) string {
 }
 
 func (p *parsing) parseScript(root *node, s *Script) {
-	if !p.checkKeys(root, "a script", "script", "title", "protocol", "as", "source", "vars", "per", "posts", "state", "start",
-		"rules") {
+	if !p.checkKeys(root, "a script", "script", "title", "protocol", "as", "source", "vars", "per", "posts", "state",
+		"start", "rules") {
 		return
 	}
 	s.Name = p.requireText(root, "script", "busy-server")

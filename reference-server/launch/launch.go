@@ -315,9 +315,13 @@ func (ts Targets) allMutants(kinds target.Kinds, protocol, role string, cut bool
 }
 
 // Separate makes the bundled target of a protocol in a role ("": the default one), correct or with a fault, as a
-// process of its own with its own model; nil if there is no such server. It admits that many connections at once.
+// process of its own with its own model, or within this one if it only exists there; nil if there is no such server. It
+// admits that many connections at once.
 func (ts Targets) Separate(kinds target.Kinds, protocol, role, fault string, connections int) *Subject {
 	r := ts.Find(protocol).Role(role)
+	if r != nil && r.Listens {
+		return ts.For(kinds, protocol, role)
+	}
 	if r == nil || r.Make == nil {
 		return nil
 	}

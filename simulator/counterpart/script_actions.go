@@ -243,8 +243,8 @@ func (p *Play) rememberTexts(conn string, body []byte) {
 	}
 }
 
-// streamOf finds the stream to which a request with these texts belongs: the newest one on which the script has sent one
-// of them; "" if there is none.
+// streamOf finds the stream to which a request with these texts belongs: the newest one on which the script has sent
+// one of them; "" if there is none.
 func (p *Play) streamOf(in []string) string {
 	open := p.Parties()
 	p.mu.Lock()

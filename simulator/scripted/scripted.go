@@ -1,5 +1,5 @@
-// Package scripted makes the bundled target of a folder's protocol: server.yaml is the script that plays its server, and
-// mutants.yaml has the faults that its scenarios must find. docs/your-own-protocol.md is the guide for users.
+// Package scripted makes the bundled target of a folder's protocol: server.yaml is the script that plays its server,
+// and mutants.yaml has the faults that its scenarios must find. docs/your-own-protocol.md is the guide for users.
 package scripted
 
 import (
@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"github.com/spf13/pflag"
 
 	"parley/features/verdict"
 	"parley/internal/faultrule"
@@ -44,19 +46,25 @@ func Target(p *pack.Pack, folder string) (launch.Target, bool, error) {
 	if err == nil {
 		err = s.Plays(kind.Protocol, target.Server)
 	}
-	if err != nil {
-		return launch.Target{}, false, err
-	}
 	t := &player{protocol: kind.Protocol, script: s, types: p.Types()}
-	if err := t.readMutants(mutants, at(MutantsFile), p); err != nil {
+	if err = errors.Join(err, t.readMutants(mutants, at(MutantsFile), p)); err != nil {
 		return launch.Target{}, false, err
 	}
 	return launch.Target{Protocol: kind.Protocol, Short: "the server of " + at(ServerFile), Types: t.types,
 		Roles: []launch.Role{{Name: target.Server, Profile: profileOf(kind), Listens: true,
 			Mutants:  t.set.All,
 			Launcher: func(o launch.Options) target.Launcher { return &launcher{t, o.Fault} },
-			Serve: launch.Service{NotServer: "is played by its script: parley simulate --protocol " + folder +
-				" --as server"}}}}, true, nil
+			Serve:    notServed(folder)}}}, true, nil
+}
+
+// notServed says how the server of a folder is played for one's own clients: `parley serve` has servers in Go.
+func notServed(folder string) launch.Service {
+	says := "is played by a script (parley simulate --protocol " + folder + " --as server)"
+	return launch.Service{NotServer: says, Flags: func(*pflag.FlagSet) launch.Serving {
+		return launch.Serving{Run: func(context.Context, launch.Place) error {
+			return launch.Usagef("serve: the server of %s %s", folder, says)
+		}}
+	}}
 }
 
 // profileOf is the profile of the server of the folder.
@@ -90,6 +98,9 @@ func (t *player) readMutants(text []byte, name string, p *pack.Pack) error {
 	for _, m := range rows {
 		if m.Fault != "" || len(m.Vars) > 0 {
 			of[m.ID] = func(c *changes) { c.vars, c.faults = m.Vars, m.Fault }
+		}
+		if t.script == nil {
+			continue // a mistake in it is told
 		}
 		if _, err := t.script.With(m.Vars); err != nil {
 			mistakes = append(mistakes, fmt.Errorf("%s: %s: %w", name, m.ID, err))

@@ -1,0 +1,102 @@
+package scripted_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"parley/reference-server/launch"
+	"parley/simulator/scripted"
+	"parley/steps/pack"
+	"parley/target"
+)
+
+const desk = "../../examples/packs/ticket-desk"
+
+// TestMistakes: what is wrong in server.yaml and mutants.yaml is told with its place.
+func TestMistakes(t *testing.T) {
+	const row = "- {id: a, clauses: [TD-008], why: b, fault: {on: pong, from: server, do: drop}}\n"
+	for _, c := range []struct{ file, text, want string }{
+		{"server.yaml", "script: a\nprotocol: b\nas: server\nrules: []\n", `server.yaml:2:11: this script is for b`},
+		{"server.yaml", "script: a\nprotocol: ticket-desk\nas: server\nruls: []\n",
+			`server.yaml:4:1: a script has no "ruls"`},
+		{"server.yaml", "", "mutants.yaml: its faults are those of a server, and there is no server.yaml"},
+		{"mutants.yaml", "- {id: a, clause: [TD-008]}\n", `mutants.yaml:1:11: unknown field "clause"`},
+		{"mutants.yaml", "- id: a\n  clauses: [TD-008]\n  why: b\n", "mutants.yaml: a has no fault"},
+		{"mutants.yaml", strings.Replace(row, "TD-008", "TD-999", 1), "mutants.yaml: a: clause TD-999 is not tested"},
+		{"mutants.yaml", strings.Replace(row, "why: b, ", "", 1), "mutants.yaml: a lacks why or clauses"},
+		{"mutants.yaml", row + row, "two rows"},
+		{"mutants.yaml", "- {id: a, clauses: [TD-008], why: b, vars: {aks: false}}\n",
+			`no variable "aks" (did you mean "asks"?)`},
+		{"mutants.yaml", strings.Replace(row, "drop", "drp", 1), `did you mean "drop"?`},
+	} {
+		dir := t.TempDir()
+		if err := os.CopyFS(dir, os.DirFS(desk)); err != nil {
+			t.Fatal(err)
+		}
+		at := filepath.Join(dir, c.file)
+		if err := os.WriteFile(at, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if c.text == "" {
+			_ = os.Remove(at)
+		}
+		p, err := pack.Load(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err = scripted.Target(p, dir); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %q: %v\nwant … %s", c.file, c.text, err, c.want)
+		}
+	}
+}
+
+// TestNoServer: a folder without the two files has no bundled target.
+func TestNoServer(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(desk)); err != nil {
+		t.Fatal(err)
+	}
+	err := errors.Join(os.Remove(filepath.Join(dir, "server.yaml")), os.Remove(filepath.Join(dir, "mutants.yaml")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := pack.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, there, err := scripted.Target(p, dir); there || err != nil {
+		t.Errorf("there %v: %v", there, err)
+	}
+}
+
+// TestLaunch: each launch is a server of its own, and an unknown fault is refused.
+func TestLaunch(t *testing.T) {
+	p, err := pack.Load(desk)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of, there, err := scripted.Target(p, desk)
+	if err != nil || !there {
+		t.Fatal(there, err)
+	}
+	role := of.Roles[0]
+	urls := map[string]bool{}
+	for range 2 {
+		running, err := role.Launcher(launch.Options{}).Launch(t.Context(), target.LaunchOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer running.Stop(context.WithoutCancel(t.Context())) //nolint:errcheck // it has no error
+		urls[running.BaseURL()] = true
+	}
+	if len(urls) != 2 {
+		t.Errorf("two launches at %v", urls)
+	}
+	if _, err := role.Launcher(launch.Options{Fault: "none"}).Launch(t.Context(), target.LaunchOptions{}); err == nil {
+		t.Error("a fault that there is not was launched")
+	}
+}
