@@ -257,6 +257,7 @@ func TestImpossible(t *testing.T) {
 		{handler, []parley.Option{speaks, parley.Settings("limts: {}")}, "limts"},
 		{handler, []parley.Option{parley.Protocol("external-agent"), parley.Role("agent")}, "connects to the harness"},
 		{handler, []parley.Option{speaks, parley.Baseline("none.yaml")}, "parley.Baseline"},
+		{handler, []parley.Option{parley.ProtocolDir("none")}, "parley.ProtocolDir: the protocol none cannot be read"},
 		{parley.Profile("none.yaml"), nil, "none.yaml"},
 		{node, []parley.Option{parley.Protocol("session-chat")}, "speaks agent-select"},
 		{node, []parley.Option{parley.Settings("name: x")}, "has a profile of its own"},

@@ -1,6 +1,7 @@
 package parley
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -8,6 +9,7 @@ import (
 	"parley/internal/input"
 	"parley/runner"
 	"parley/steps"
+	"parley/steps/pack"
 	"parley/steps/protocols"
 )
 
@@ -17,6 +19,8 @@ type Option func(*settings)
 // settings are what the options of a run say.
 type settings struct {
 	protocol, role  string
+	folder          string // of the protocol
+	suite           *steps.Protocols
 	drivers         []string
 	tags            string
 	baseline        string // a file
@@ -27,6 +31,7 @@ type settings struct {
 }
 
 func settingsOf(opts []Option) (s settings) {
+	s.suite = protocols.All
 	for _, o := range opts {
 		o(&s)
 	}
@@ -39,6 +44,10 @@ func Tags(expr string) Option { return func(s *settings) { s.tags = expr } }
 
 // Protocol names the protocol of a target that does not name its own, such as "session-chat".
 func Protocol(name string) Option { return func(s *settings) { s.protocol = name } }
+
+// ProtocolDir takes the protocol of a target from a folder, as `parley run --protocol ./my-protocol` does
+// (docs/your-own-protocol.md).
+func ProtocolDir(folder string) Option { return func(s *settings) { s.folder = folder } }
 
 // Role names the party under test, if targets of the protocol have several roles. By default it is that of the profile,
 // or else the protocol's first.
@@ -77,6 +86,13 @@ func usagef(format string, args ...any) error { return &UsageError{Msg: fmt.Spri
 
 // options returns the runner's options for a target.
 func (s settings) options(t Target) (runner.Options, error) {
+	if s.folder != "" {
+		with, p, err := pack.Join(s.suite, s.folder)
+		if err != nil {
+			return runner.Options{}, usagef("parley.ProtocolDir: %v", err)
+		}
+		s.suite, s.protocol = with, steps.Name(p)
+	}
 	p, launcher, err := s.resolveTarget(t)
 	if err != nil {
 		return runner.Options{}, err
@@ -95,14 +111,14 @@ func (s settings) options(t Target) (runner.Options, error) {
 	if err != nil {
 		return runner.Options{}, err
 	}
-	again := "parley run --protocol " + p.Protocol
+	again := "parley run --protocol " + cmp.Or(s.folder, p.Protocol)
 	switch {
 	case t.profile != "":
 		again += " --target " + t.profile
 	case t.url != "":
 		again += " --target " + t.url
 	}
-	return runner.Options{Protocols: protocols.All, Profile: p, Launcher: launcher, Role: p.Role, Drivers: s.drivers,
+	return runner.Options{Protocols: s.suite, Profile: p, Launcher: launcher, Role: p.Role, Drivers: s.drivers,
 		Tags: s.tags, Baseline: known, AllowIncomplete: s.allowIncomplete, Out: s.out, Again: again}, nil
 }
 
@@ -125,7 +141,7 @@ func (s settings) baselineFor(protocol string) (*verdict.Baseline, error) {
 	mine := &verdict.Baseline{}
 	for _, row := range all.Expected {
 		home := false
-		for _, p := range protocols.All.All {
+		for _, p := range s.suite.All {
 			ledger, err := steps.LedgerOf(p)
 			if err != nil {
 				return nil, err

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 
-	"parley/steps/protocols"
 	"parley/target"
 )
 
@@ -112,7 +111,7 @@ func awaitDone(ctx context.Context, done <-chan struct{}, late string) error {
 
 // resolveTarget returns the profile of a target and its launcher; a nil launcher means that the profile says how.
 func (s settings) resolveTarget(t Target) (*target.Profile, target.Launcher, error) {
-	kinds := protocols.Kinds()
+	kinds := s.suite.Kinds()
 	if s.text != "" && t.start == nil {
 		return nil, nil, usagef("parley.Settings: %s has a profile of its own (write the keys there)", t.name)
 	}

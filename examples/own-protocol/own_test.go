@@ -8,12 +8,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"example.org/tickets/desk"
 	"example.org/tickets/server"
+
+	"parley"
 	"parley/features/verdict"
 	"parley/reference-server/launch"
 	"parley/runner"
@@ -172,6 +175,33 @@ func TestPack(t *testing.T) {
 	}
 	if len(matrix.Mutants) != 30 || len(matrix.Unproved) > 0 {
 		t.Errorf("%d mutants, unproved %q", len(matrix.Mutants), matrix.Unproved)
+	}
+}
+
+// TestProtocolDir: a Go test takes the protocol from its folder, and the command that repeats a failure names it.
+func TestProtocolDir(t *testing.T) {
+	const folder = "../packs/ticket-desk"
+	for fault, want := range map[string]string{"": parley.Passed, "unknown-is-bad": parley.Failed} {
+		desk, err := server.New(fault)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := parley.Run(t.Context(), parley.Handler(desk), parley.ProtocolDir(folder), parley.Driver("ws"),
+			parley.Tags("@TD-013"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text strings.Builder
+		if err := res.WriteText(&text); err != nil {
+			t.Fatal(err)
+		}
+		if told := strings.Contains(text.String(), "--protocol "+folder); told != (want == parley.Failed) {
+			t.Errorf("%q: the command that repeats a failure: %s", fault, text.String())
+		}
+		i := slices.IndexFunc(res.Clauses, func(c parley.Clause) bool { return c.ID == "TD-013" })
+		if i < 0 || res.Clauses[i].Outcome != want {
+			t.Errorf("%q: TD-013 of %d clauses, want %s", fault, len(res.Clauses), want)
+		}
 	}
 }
 

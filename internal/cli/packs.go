@@ -29,23 +29,19 @@ func loadPacks(args []string) ([]string, error) {
 		if !strings.ContainsRune(value, os.PathSeparator) && value != "." && value != ".." {
 			continue
 		}
-		p, err := pack.Load(value)
+		with, p, err := pack.Join(suite, value)
 		if err != nil {
 			return nil, &mistakenFile{err}
 		}
 		id := steps.Name(p)
-		if known, err := suite.Find(id); err == nil {
-			if _, again := known.(*pack.Pack); !again {
-				return nil, usagef("%s: the id %s is that of a bundled protocol (protocol: my-%s)", value, id, id)
-			}
-		} else {
-			if played, there, err := scripted.Target(p, value); err != nil {
+		if with != suite {
+			played, there, err := scripted.Target(p, value)
+			if err != nil {
 				return nil, &mistakenFile{err}
-			} else if there {
+			}
+			if suite = with; there {
 				bundle = append(slices.Clone(bundle), played)
 			}
-			with := steps.NewProtocols(suite.Version, append(slices.Clone(suite.All), p)...)
-			with.Program, suite = suite.Program, with
 		}
 		folders[id] = shellWord(value)
 		if out[i] = id; joined {

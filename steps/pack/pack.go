@@ -62,6 +62,23 @@ func Load(folder string) (*Pack, error) {
 	return LoadFS(root.FS(), folder)
 }
 
+// Join loads the protocol in a folder, and returns a suite that has it too. A bundled protocol cannot be replaced.
+func Join(suite *steps.Protocols, folder string) (*steps.Protocols, *Pack, error) {
+	p, err := Load(folder)
+	if err != nil {
+		return nil, nil, err
+	}
+	if known, err := suite.Find(p.doc.id); err == nil {
+		if _, again := known.(*Pack); !again {
+			return nil, nil, fmt.Errorf("%s: the id %s is that of a bundled protocol (protocol: my-%[2]s)", folder, p.doc.id)
+		}
+		return suite, p, nil
+	}
+	with := steps.NewProtocols(suite.Version, append(slices.Clone(suite.All), p)...)
+	with.Program = suite.Program
+	return with, p, nil
+}
+
 // LoadFS is Load for a file system; name stands for the folder in mistakes.
 func LoadFS(fsys fs.FS, name string) (*Pack, error) {
 	text, err := readFile(fsys, "protocol.yaml")
