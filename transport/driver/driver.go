@@ -51,6 +51,9 @@ const (
 // AnswerEnded is the label of a comment: the event stream that answers a request has ended in order.
 const AnswerEnded = "the target ended the answer"
 
+// AnswerBrokeOff starts the label of a comment: such an event stream has ended otherwise; the error follows.
+const AnswerBrokeOff = "the answer broke off: "
+
 // Unflushed starts a remark about a compressed stream of which nothing can be decompressed; the encoding follows.
 const Unflushed = "the stream is compressed with "
 
@@ -88,9 +91,11 @@ type PageConn interface {
 type OpenOptions struct {
 	Party string // name of the party in the transcript
 	// of the stream or socket; http(s) for sse, http(s) or ws(s) for ws, unix for both; unused for stdio
-	URL      string
-	Header   http.Header // sent with the opening and with every message; unused for stdio
-	MaxEvent int         // bytes of one event, frame or line; 0: 8 MiB
+	URL    string
+	Header http.Header // sent with the opening and with every message; unused for stdio
+	// names of the headers of requests and answers that records show (Record.Headers); sse and post only
+	Reads    []string
+	MaxEvent int // bytes of one event, frame or line; 0: 8 MiB
 	// the party's cookies, for all its connections and requests, as in a browser; nil: those of this connection alone
 	Jar *httpclient.Jar
 	// sse only: the target recognises a client by its being the only one, so Close waits until the target has noticed

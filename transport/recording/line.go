@@ -25,6 +25,7 @@ func appendRecord(b []byte, r *transcript.Record, redact *transcript.Redactor) [
 	b = appendText(b, "type", r.Type)
 	b = appendText(b, "id", redact.String(r.ID))
 	b = appendText(b, "traceparent", redact.String(r.Trace))
+	b = appendText(b, "headers", redact.String(r.Headers))
 	if r.Bytes != nil {
 		b = appendPayload(b, redact.Bytes(r.Bytes))
 	}

@@ -19,14 +19,14 @@ func FuzzLine(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string, p []byte, at int64, n int, yes bool) {
 		r := transcript.Record{N: n, At: time.Duration(at & (1<<62 - 1)), Conn: s, Dir: transcript.Received,
-			Kind: transcript.Frame, Label: s, Status: -n, Type: s, ID: s, Trace: s, Bytes: p,
+			Kind: transcript.Frame, Label: s, Status: -n, Type: s, ID: s, Trace: s, Headers: s, Bytes: p,
 			Cut: n, Reply: n / 2, Flushed: yes, Late: !yes}
 		if yes {
 			r.Event = &transcript.Event{Type: s}
 		}
 		want := millis(r.At)
 		l := line{N: r.N, AtMS: &want, Party: r.Conn, Dir: string(r.Dir), Kind: string(r.Kind), Label: r.Label,
-			Status: r.Status, Type: r.Type, ID: r.ID, Trace: r.Trace, Cut: r.Cut, To: r.Reply,
+			Status: r.Status, Type: r.Type, ID: r.ID, Trace: r.Trace, Headers: r.Headers, Cut: r.Cut, To: r.Reply,
 			Flushed: r.Flushed, Late: r.Late}
 		if yes {
 			l.Event = s

@@ -247,8 +247,8 @@ func readRecord(text []byte) (transcript.Record, error) {
 	r := transcript.Record{N: m.readNumber("n"), At: m.readMillis("at_ms"), Conn: m.readText("party"),
 		Dir: transcript.Dir(m.readText("dir")), Kind: transcript.Kind(m.readText("kind")), Label: m.readText("label"),
 		Status: m.readNumber("status"), Type: m.readText("type"), ID: m.readText("id"),
-		Trace: m.readText("traceparent"),
-		Cut:   m.readNumber("cut"), Reply: m.readNumber("to"), Flushed: m.readFlag("flushed"), Late: m.readFlag("late")}
+		Trace: m.readText("traceparent"), Headers: m.readText("headers"),
+		Cut: m.readNumber("cut"), Reply: m.readNumber("to"), Flushed: m.readFlag("flushed"), Late: m.readFlag("late")}
 	_, plain := m.of["text"]
 	_, coded := m.of["base64"]
 	switch {

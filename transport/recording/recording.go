@@ -76,6 +76,7 @@ type line struct {
 	Type    string  `json:"type,omitempty"`
 	ID      string  `json:"id,omitempty"`
 	Trace   string  `json:"traceparent,omitempty"`
+	Headers string  `json:"headers,omitempty"`
 	Text    *string `json:"text,omitempty"`
 	Base64  *string `json:"base64,omitempty"`
 	Cut     int     `json:"cut,omitempty"`

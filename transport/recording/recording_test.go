@@ -41,8 +41,9 @@ func TestRoundTrip(t *testing.T) {
 			r := transcript.Record{N: 2*n + 1, At: time.Duration(rapid.Int64Range(0, 1e10).Draw(t, "at")) * time.Microsecond,
 				Conn: word.Draw(t, "party"), Dir: rapid.SampledFrom(dirs).Draw(t, "dir"),
 				Kind: rapid.SampledFrom(kinds).Draw(t, "kind"), Label: word.Draw(t, "label"),
-				Trace:  word.Draw(t, "traceparent"),
-				Status: rapid.IntRange(0, 5000).Draw(t, "status"), Type: word.Draw(t, "type"),
+				Headers: word.Draw(t, "headers"),
+				Trace:   word.Draw(t, "traceparent"),
+				Status:  rapid.IntRange(0, 5000).Draw(t, "status"), Type: word.Draw(t, "type"),
 				Cut: rapid.IntRange(0, 9).Draw(t, "cut"), Reply: rapid.IntRange(0, 9).Draw(t, "to"),
 				Flushed: rapid.Bool().Draw(t, "flushed"), Late: rapid.Bool().Draw(t, "late")}
 			if rapid.Bool().Draw(t, "payload") {

@@ -61,6 +61,7 @@ type Record struct {
 	Cut     int    // number of bytes cut off the payload
 	Reply   int    // number of the record that this answers; 0 for none
 	Trace   string // of a request or an opening: the W3C trace context in its header (traceparent); "" for none
+	Headers string // of a request or its answer: those that the protocol reads, as lines "name: value"; "" for none
 	Event   *Event // the payload in the protocol's terms; nil if it has no meaning there
 	Flushed bool   // an HTTP response whose body was read to its end
 	// it came after its receiver had closed the connection: it is kept, but not judged. Event is nil

@@ -256,7 +256,7 @@ func ReadRecord(b []byte) (r Record, rest []byte, ok bool) {
 // appendRecord encodes a record.
 func appendRecord(b []byte, r *Record) []byte {
 	b = appendInt(b, int64(r.N), int64(r.At), int64(r.Status), int64(r.Cut), int64(r.Reply))
-	b = appendText(b, r.Conn, string(r.Dir), string(r.Kind), r.Label, r.Type, r.ID, r.Trace)
+	b = appendText(b, r.Conn, string(r.Dir), string(r.Kind), r.Label, r.Type, r.ID, r.Trace, r.Headers)
 	flags := byte(0)
 	for i, on := range []bool{r.Flushed, r.Late, r.Bytes != nil, r.Event != nil} {
 		if on {
@@ -296,7 +296,7 @@ func (d *decoder) decodeRecord() (r Record, foreign bool) {
 	r = Record{N: int(d.readInt()), At: time.Duration(d.readInt()), Status: int(d.readInt()), Cut: int(d.readInt()),
 		Reply: int(d.readInt()),
 		Conn:  d.readText(), Dir: Dir(d.readText()), Kind: Kind(d.readText()), Label: d.readText(), Type: d.readText(),
-		ID: d.readText(), Trace: d.readText()}
+		ID: d.readText(), Trace: d.readText(), Headers: d.readText()}
 	flags := d.readByte()
 	r.Flushed, r.Late = flags&1 != 0, flags&2 != 0
 	if flags&4 != 0 {

@@ -37,7 +37,8 @@ func odd(i int) Record {
 	event := &Event{Type: "t", Data: data, RequestID: "7", Timestamp: json.Number("-0"), Envelope: []any{data},
 		Faults: []string{"one", "two"}, Again: i%3 == 0}
 	return Record{Conn: "A", Dir: Received, Kind: Frame, Label: "l", Status: 3, Type: "text",
-		Bytes: []byte{0xff, 0, byte(i)}, Cut: 4, Reply: 1, ID: "7", Trace: "00-1", Flushed: i%2 == 0, Event: event}
+		Bytes: []byte{0xff, 0, byte(i)}, Cut: 4, Reply: 1, ID: "7", Trace: "00-1", Headers: "a: b\n",
+		Flushed: i%2 == 0, Event: event}
 }
 
 // TestSpilled: every method reads moved records unchanged.

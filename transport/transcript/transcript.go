@@ -217,13 +217,13 @@ func (r *Record) cutToBounds(decoded int) int {
 			weight = len(kept)
 		}
 	}
-	r.Label, r.Type = cut.Head(r.Label, MaxLabel), cut.Head(r.Type, MaxLabel)
-	return weight + len(r.Label) + len(r.Type)
+	r.Label, r.Type, r.Headers = cut.Head(r.Label, MaxLabel), cut.Head(r.Type, MaxLabel), cut.Head(r.Headers, MaxLabel)
+	return weight + len(r.Label) + len(r.Type) + len(r.Headers)
 }
 
 // boundedSize is the size of an already bounded record, as bound computes it.
 func (r *Record) boundedSize(decoded int) int {
-	weight := len(r.Bytes) + len(r.Label) + len(r.Type) + r.countDecoded(decoded)
+	weight := len(r.Bytes) + len(r.Label) + len(r.Type) + len(r.Headers) + r.countDecoded(decoded)
 	if r.Event != nil {
 		weight += r.Cut
 	}

@@ -47,7 +47,7 @@ func (x *exchange) isStream(resp *http.Response) bool {
 func (x *exchange) readAnswer(resp *http.Response) {
 	c, n := x.c, x.n
 	c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Response, Label: resp.Status,
-		Reply: n, Status: resp.StatusCode, Type: resp.Header.Get("Content-Type")})
+		Reply: n, Status: resp.StatusCode, Type: resp.Header.Get("Content-Type"), Headers: c.headersRead(resp.Header)})
 	record := func(items []wire.Item) {
 		for _, it := range items {
 			r := ItemRecord(c.o.Party, it)
@@ -68,7 +68,7 @@ func (x *exchange) readAnswer(resp *http.Response) {
 		}
 		label := driver.AnswerEnded
 		if !errors.Is(err, io.EOF) {
-			label = "the answer broke off: " + err.Error()
+			label = driver.AnswerBrokeOff + err.Error()
 		}
 		c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Comment, Label: label, Reply: n})
 		return

@@ -24,6 +24,7 @@ func answering(ends map[string]chan bool) http.HandlerFunc {
 			return
 		}
 		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+		w.Header()["X-Session"] = []string{"s1", "s2"}
 		fmt.Fprintf(w, "id: 7\ndata: begins %s\n\n", body)
 		w.(http.Flusher).Flush()
 		<-end
@@ -40,12 +41,14 @@ func TestPosts(t *testing.T) {
 	d := sse.Posts{Driver: sse.New()}
 	defer d.Close()
 	tr := transcript.New(nil)
-	c, err := d.Open(t.Context(), driver.OpenOptions{Party: "A", URL: srv.URL}, tr.Append)
+	c, err := d.Open(t.Context(), driver.OpenOptions{Party: "A", URL: srv.URL, Reads: []string{"X-Session", "X-Asked"}},
+		tr.Append)
 	if err != nil {
 		t.Fatal(err)
 	}
 	send := func(body string) int {
-		n, err := c.Send(t.Context(), driver.Message{URL: srv.URL + "/agent", Body: []byte(body)})
+		n, err := c.Send(t.Context(), driver.Message{URL: srv.URL + "/agent", Body: []byte(body),
+			Header: http.Header{"X-Asked": {body}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,12 +75,12 @@ func TestPosts(t *testing.T) {
 	await(func(r *transcript.Record) bool { return r.Kind == transcript.Response && r.Reply == plain })
 	var got []string
 	for _, r := range tr.All() {
-		if r.Reply == one || r.Reply == plain {
-			got = append(got, fmt.Sprintf("%s %d %q %s", r.Kind, r.Status, r.Bytes, r.ID))
+		if r.N == one || r.Reply == one || r.Reply == plain {
+			got = append(got, fmt.Sprintf("%s %d %q %s%q", r.Kind, r.Status, r.Bytes, r.ID, r.Headers))
 		}
 	}
-	want := []string{`response 200 "" `, `event 0 "begins one" 7`, `event 0 "ends one" `, `comment 0 "" `,
-		`response 200 "{}" `}
+	want := []string{`request 0 "one" "x-asked: one\n"`, `response 200 "" "x-session: s1\nx-session: s2\n"`,
+		`event 0 "begins one" 7""`, `event 0 "ends one" ""`, `comment 0 "" ""`, `response 200 "{}" ""`}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
