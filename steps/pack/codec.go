@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"strings"
 
@@ -32,7 +33,7 @@ type binding struct {
 func (d *document) binding() *binding {
 	b := &binding{Type: d.typeAt, Members: maps.Clone(d.members),
 		WS: target.WSWire{Path: d.ws, Subprotocols: d.subprotocols}}
-	b.SSE.Open, b.SSE.Send, b.Post.Path = d.open, d.send, d.post
+	b.SSE.Open, b.SSE.Send, b.Post.Path = d.open, d.send, d.post.path
 	return b
 }
 
@@ -68,7 +69,10 @@ func (c codec) encode(kind string, members map[string]any, find func(string) (an
 			return driver.Message{}, err
 		}
 	}
-	if c.doc.only == "" && (!c.doc.named || c.driver == target.WS) {
+	if c.doc.post.isBodyless(kind) {
+		return c.carry(kind, nil, find)
+	}
+	if c.doc.only == "" && !c.doc.isUntyped(kind) && (!c.doc.named || c.driver == target.WS) {
 		if err := c.Type.Set(body, target.Sent(c.Names, kind)); err != nil {
 			return driver.Message{}, err
 		}
@@ -99,7 +103,11 @@ func (c codec) carry(label string, body []byte, find func(string) (any, error)) 
 		}
 		m.Method, m.URL = method, c.base+fmt.Sprint(filled)
 	case target.Post:
-		m.Method, m.URL = "POST", c.base+c.Post.Path
+		m.Method, m.URL = http.MethodPost, c.base+c.Post.Path
+		if r, is := c.doc.post.requests[label]; is {
+			m.Method = r.method
+		}
+		m.Header = c.doc.post.header(label, find)
 	}
 	return m, nil
 }
@@ -108,6 +116,10 @@ func (c codec) carry(label string, body []byte, find func(string) (any, error)) 
 func (c codec) decode(r *transcript.Record) {
 	switch r.Kind {
 	case transcript.Stream, transcript.Frame, transcript.Request:
+	case transcript.Response:
+		if c.doc.post.path == "" || mediaOf(r.Type) != "application/json" {
+			return
+		}
 	default:
 		return
 	}

@@ -14,11 +14,12 @@ type document struct {
 	open, send   string // SSE: the path of the stream, and the method and path of messages, with ${name}
 	ws           string // path; "": none
 	subprotocols []string
-	post         string // path of requests that are answered by JSON or by an event stream; "": none
+	post         postWire
 	drivers      []string
 	capabilities []string // optional features, which a profile declares
 
 	typeAt   target.Pointer
+	untyped  []untyped
 	only     string // the only type that clients send, which is not on the wire; "": messages have their types
 	named    bool   // the type of an event is the name of the event on the stream
 	members  map[string]target.Pointer
@@ -31,6 +32,26 @@ type document struct {
 	phrases  []phrase
 
 	stepClauses []string // tested clauses of which no rule says anything
+}
+
+// postWire is how clients send requests that are answered by JSON or by an event stream.
+type postWire struct {
+	path     string                     // "": they do not
+	headers  map[string]string          // of all requests, with holes; one that cannot be filled is left out
+	requests map[string]bodylessRequest // those without a body, by type
+	reads    []string                   // headers that expressions know
+}
+
+// bodylessRequest is a request that is told by its method and headers alone.
+type bodylessRequest struct {
+	method  string
+	headers map[string]string
+}
+
+// untyped is the type of messages without one for which an expression holds.
+type untyped struct {
+	name string
+	is   *expression.Expression
 }
 
 // keep says what a client keeps from messages that it receives, for the holes of later ones.

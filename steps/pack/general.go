@@ -1,6 +1,7 @@
 package pack
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -64,6 +65,14 @@ func (s *suite) registerSending(sc *godog.ScenarioContext) {
 		func(ctx context.Context, name, kind, member string) error {
 			return s.sends(ctx, name, kind, nil, member)
 		})
+	s.step(sc, `^`+who+` sends "([\w./-]+)" with the header "([\w-]+): (.*)"$`,
+		func(ctx context.Context, name, kind, header, value string) error {
+			return s.sendsWithHeader(ctx, name, kind, header, &value)
+		})
+	s.step(sc, `^`+who+` sends "([\w./-]+)" without the header "([\w-]+)"$`,
+		func(ctx context.Context, name, kind, header string) error {
+			return s.sendsWithHeader(ctx, name, kind, header, nil)
+		})
 	s.step(sc, `^`+who+` sends "([\w./-]+)" (\d+) times without waiting$`, s.sendsMany)
 	s.step(sc, `^`+who+` sends the text (.+)$`, s.sendsText)
 	s.step(sc, `^`+who+` keeps (.+) as "(\w+)"$`, s.keepsValue)
@@ -73,6 +82,7 @@ func (s *suite) registerReceiving(sc *godog.ScenarioContext) {
 	s.step(sc, `^`+who+` is answered$`, func(ctx context.Context, name string) error {
 		return s.isAnswered(ctx, s.client(name))
 	})
+	s.step(sc, `^every message of `+who+` is answered$`, s.allAnswered)
 	s.step(sc, `^`+who+` receives "([\w./-]+)"$`, func(ctx context.Context, name, kind string) error {
 		return s.receives(ctx, name, kind, "")
 	})
@@ -142,6 +152,28 @@ func cellValue(text string) any {
 	return text
 }
 
+// sendsWithHeader sends a message with a header of another value than usual; nil: without it.
+func (s *suite) sendsWithHeader(ctx context.Context, name, kind, header string, value *string) error {
+	c := s.client(name)
+	m, err := s.message(c, kind, nil)
+	switch {
+	case err != nil:
+		return err
+	case s.codec.driver == target.WS:
+		return &steps.NotApplicableError{Reason: "over ws a message has no headers"}
+	case m.Header == nil:
+		m.Header = http.Header{}
+	}
+	if m.Header.Del(header); value != nil {
+		filled, err := fillText(*value, s.finder(c))
+		if err != nil {
+			return err
+		}
+		m.Header.Set(header, fmt.Sprint(filled))
+	}
+	return s.sendMessage(ctx, c, m)
+}
+
 func (s *suite) sendsMany(ctx context.Context, name, kind string, n int) error {
 	const most = 1000
 	if n > most {
@@ -178,13 +210,11 @@ func (s *suite) keepsValue(_ context.Context, name, text, as string) error {
 	}
 	s.follow()
 	for _, r := range slices.Backward(s.Between(name, c.begun, 0)) {
-		m := s.doc.read(r)
-		if m == nil || isSpecial(m.kind) {
-			continue
-		}
-		if v, err := e.Value(s.model.scopeOf(m)); err == nil && v != nil {
-			c.kept[as] = v
-			return nil
+		for _, m := range s.doc.messages(r) {
+			if v, err := e.Value(s.model.scopeOf(m)); err == nil && v != nil && !isSpecial(m.kind) {
+				c.kept[as] = v
+				return nil
+			}
 		}
 	}
 	return steps.NotTestedf("no message of client %s has %s", name, text)
@@ -196,6 +226,23 @@ func (s *suite) isAnswered(ctx context.Context, c *client) error {
 		return err
 	}
 	return s.awaitOwed(ctx, c)
+}
+
+// allAnswered waits until nothing is owed to a client any more, one cause after the other.
+func (s *suite) allAnswered(ctx context.Context, name string) error {
+	c := s.client(name)
+	if err := s.there(c); err != nil {
+		return err
+	}
+	latest := c.mark
+	defer func() { c.mark = latest }()
+	for owed := s.owedTo(c, 0); len(owed) > 0; owed = s.owedTo(c, 0) {
+		c.mark = owed[0].Cause.r.N
+		if err := s.awaitOwed(ctx, c); err != nil {
+			return err
+		}
+	}
+	return s.settle(c, latest)
 }
 
 // receives waits for a message of a type, and judges those clauses of the scenario of which no rule says anything.
@@ -214,7 +261,7 @@ func (s *suite) receives(ctx context.Context, name, kind, where string) error {
 	}
 	act := c.mark
 	r, miss := s.Await(ctx, s.waitFor(c, ofKind(kind), steps.Wait{After: act, Match: match,
-		Hopeless: func(*transcript.Record) string { return s.hopeless(c, act, kind) }}))
+		Hopeless: func(r *transcript.Record) string { return cmp.Or(s.hopeless(c, act, kind), s.noneOpen(c, r.N)) }}))
 	s.report()
 	left := s.unruled()
 	switch {
@@ -267,8 +314,9 @@ func (s *suite) matcher(c *client, kind, where string) (func(*transcript.Record)
 	}
 	return func(r *transcript.Record) bool {
 		s.followTo(r.N)
-		m := s.doc.read(*r)
-		return m != nil && m.from == "server" && m.kind == kind && e.Holds(s.model.scopeOf(m))
+		return slices.ContainsFunc(s.doc.messages(*r), func(m *message) bool {
+			return m.from == "server" && m.kind == kind && e.Holds(s.model.scopeOf(m))
+		})
 	}, nil
 }
 

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"mime"
 	"slices"
+	"strings"
 	"time"
 
 	"parley/internal/cut"
 	"parley/internal/expression"
-	"parley/transport/driver"
 	"parley/transport/transcript"
 	wjson "parley/transport/wire/json"
 )
@@ -30,6 +30,9 @@ func (m *message) Time() time.Duration { return m.r.At }
 
 // Title implements obligation.Message.
 func (m *message) Title() string {
+	if m.kind != "" && !isSpecial(m.kind) {
+		return m.kind
+	}
 	if m.r.Event != nil && m.r.Event.Type != "" {
 		return m.r.Event.Type
 	}
@@ -44,12 +47,29 @@ func (m *message) described() string {
 	if len(m.r.Bytes) > 0 {
 		return cut.Head(m.Title()+" "+string(m.r.Bytes), 300)
 	}
-	r := m.r
-	r.N, r.At = 0, 0
-	return r.Line(300)
+	if m.kind == answer && m.r.Type != "" {
+		return m.r.Label + " " + m.r.Type
+	}
+	return m.Title()
 }
 
-// read returns what the rules read in a record; nil: nothing.
+// messages returns what the rules read in a record: an HTTP answer may also be a message of the protocol.
+func (d *document) messages(r transcript.Record) []*message {
+	m := d.read(r)
+	if m == nil {
+		return nil
+	}
+	if m.kind != answer || r.Event == nil {
+		return []*message{m}
+	}
+	body := &message{r: r, from: m.from, http: m.http}
+	if d.readBody(body); isSpecial(body.kind) {
+		return []*message{m}
+	}
+	return []*message{m, body}
+}
+
+// read returns what the rules read in a record, apart from the body of an HTTP answer; nil: nothing.
 func (d *document) read(r transcript.Record) *message {
 	m := &message{r: r, from: "client"}
 	if r.Dir == transcript.Received {
@@ -64,7 +84,7 @@ func (d *document) read(r transcript.Record) *message {
 	case transcript.Closed, transcript.Failure:
 		m.kind = ended
 	case transcript.Comment:
-		if m.kind = ended; r.Label != driver.AnswerEnded {
+		if m.kind = ended; !endsAnswer(r) {
 			return nil
 		}
 	case transcript.Response:
@@ -72,8 +92,16 @@ func (d *document) read(r transcript.Record) *message {
 		if v, _, err := wjson.Decode(r.Bytes); err == nil {
 			m.it = expression.Plain(v)
 		}
-	case transcript.Request, transcript.Stream, transcript.Frame:
-		d.readBody(m)
+	case transcript.Request:
+		method, _, _ := strings.Cut(r.Label, " ")
+		m.http = map[string]any{"method": method, "header": headersOf(r)}
+		if m.kind = d.post.bodyless(r); m.kind == "" {
+			d.readBody(m)
+		}
+	case transcript.Stream, transcript.Frame:
+		if d.readBody(m); r.Kind == transcript.Stream && len(r.Bytes) == 0 {
+			m.kind = empty
+		}
 	default:
 		return nil
 	}
@@ -90,8 +118,15 @@ func (d *document) readBody(m *message) {
 	if m.from == "client" && d.only != "" {
 		m.kind = d.only
 	}
-	if !d.knows(m.kind, m.from) {
-		m.kind = unknown
+	if d.knows(m.kind, m.from) {
+		return
+	}
+	m.kind = unknown
+	for _, u := range d.untyped {
+		if u.is.Holds(expression.Scope{"it": m.it}) && d.knows(u.name, m.from) {
+			m.kind = u.name
+			return
+		}
 	}
 }
 
@@ -104,9 +139,10 @@ func (d *document) knows(kind, from string) bool {
 	return slices.Contains(d.receives, kind)
 }
 
-// answerOf has the status and the media type of an HTTP answer.
+// answerOf has the status, the media type, the size and the headers of an HTTP answer.
 func answerOf(r transcript.Record) map[string]any {
-	return map[string]any{"status": r.Status, "media": mediaOf(r.Type), "type": r.Type}
+	return map[string]any{"status": r.Status, "media": mediaOf(r.Type), "type": r.Type,
+		"size": len(r.Bytes) + r.Cut, "header": headersOf(r)}
 }
 
 // selects reports whether a trigger is about a message, in a scope in which it is "it".
@@ -162,7 +198,14 @@ func scopeOf(m *message) expression.Scope {
 	if n := m.request(); n > 0 {
 		request = n
 	}
-	return expression.Scope{"request": request,
+	var event any
+	if m.r.Kind == transcript.Stream {
+		event = map[string]any{"name": m.r.Type}
+		if m.r.ID != "" {
+			event = map[string]any{"name": m.r.Type, "id": m.r.ID}
+		}
+	}
+	return expression.Scope{"request": request, "event": event,
 		"it": m.it, "kind": m.kind, "from": m.from, "conn": m.r.Conn, "http": m.http, "act": nil}
 }
 

@@ -78,10 +78,13 @@ func (mo *model) Take(r transcript.Record) {
 		mo.givenUp(r)
 		return
 	}
-	m := mo.doc.read(r)
-	if m == nil {
-		return
+	for _, m := range mo.doc.messages(r) {
+		mo.take(m)
 	}
+}
+
+func (mo *model) take(m *message) {
+	r := m.r
 	b := mo.bookOf(r.Conn)
 	if m.kind == connecting { // a new connection of the party owes nothing of the former one
 		b.Close()

@@ -39,14 +39,14 @@ const (
 
 // extra are the files that describe the server of the folder; knownFiles are all that are not scenarios.
 var (
-	extra = []string{"server.yaml", "mutants.yaml"}
+	extra      = []string{"server.yaml", "mutants.yaml"}
 	knownFiles = append([]string{"clauses.yaml", "clauses.zh.yaml"}, extra...)
 )
 
 // Pack is a protocol that was read from a folder. It implements steps.Protocol, and is safe for concurrent use.
 type Pack struct {
 	doc     *document
-	files   fstest.MapFS // the scenarios and the ledger, in the folder of the id
+	files   fstest.MapFS      // the scenarios and the ledger, in the folder of the id
 	extra   map[string][]byte // other files of the folder, by name
 	ledger  *verdict.Ledger
 	example string
@@ -259,8 +259,8 @@ func (d *document) exampleProfile() string {
 	if d.ws != "" {
 		fmt.Fprintf(&b, "  ws: {path: %q}\n", d.ws)
 	}
-	if d.post != "" {
-		fmt.Fprintf(&b, "  post: {path: %q}\n", d.post)
+	if d.post.path != "" {
+		fmt.Fprintf(&b, "  post: {path: %q}\n", d.post.path)
 	}
 	return b.String()
 }

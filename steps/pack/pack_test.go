@@ -221,6 +221,7 @@ func TestMistakes(t *testing.T) {
 		{"  - {on: ping, clauses: PP-001}", "the rule does nothing"},
 		{"  - {on: ping, ows: pong, clauses: PP-001}", `a rule has no "ows" (did you mean "owes"?)`},
 		{"  - {on: pong, require: it.n ==, clauses: PP-001}", "is not an expression"},
+		{"  - {on: pong, require: 'all(it.a,', clauses: PP-001}", "a # after a space begins a comment"},
 		{"  - {on: pong, require: roam.closed, clauses: PP-001}", "unknown name roam"},
 		{"  - {on: pong, require: 'all(it.a, any(it.b, # == 1))', clauses: PP-001}", "more than one function goes"},
 		{"  - {on: pong, require: 'sum(1..1000000) > 0', clauses: PP-001}", "it has no ranges"},

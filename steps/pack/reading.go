@@ -13,9 +13,9 @@ import (
 	"parley/target"
 )
 
-// scopeNames are known to every expression: the message, its type, who sent it, on which connection, the HTTP answer,
-// and, in what a rule owes or forbids, the message that is its cause.
-var scopeNames = []string{"it", "kind", "from", "conn", "http", "request", "act"}
+// scopeNames are known to every expression: the message, its type, who sent it, on which connection, the HTTP request
+// or answer, the event of an event stream, and, in what a rule owes or forbids, the message that is its cause.
+var scopeNames = []string{"it", "kind", "from", "conn", "http", "event", "request", "act"}
 
 // reader reads a protocol.yaml, and collects its mistakes.
 type reader struct {
@@ -127,10 +127,7 @@ func (rd *reader) readTransports(v, root script.Value) {
 				d.subprotocols = rd.Texts(of, "subprotocols")
 			}
 		case target.Post:
-			rd.Keys(at, "post", "path")
-			if d.post = rd.pathAt(at.At("path"), "post.path"); d.post == "" {
-				rd.Fail(at, "post.path is missing (path: /agent)")
-			}
+			rd.readPost(at)
 		}
 	}
 }
@@ -138,15 +135,19 @@ func (rd *reader) readTransports(v, root script.Value) {
 func (rd *reader) readMessage(v script.Value) {
 	d := rd.doc
 	d.typeAt, d.members = "/type", map[string]target.Pointer{}
-	if !v.There() || !rd.Keys(v, "message", "type", "only", "named", "members") {
+	if !v.There() || !rd.Keys(v, "message", "type", "only", "named", "untyped", "members") {
 		return
 	}
 	if at := v.At("type"); at.There() {
 		d.typeAt = rd.pointer(at, "message.type")
 	}
 	d.only = rd.Text(v.At("only"), "message.only")
+	of := v.At("untyped")
+	for _, name := range of.Keys() {
+		d.untyped = append(d.untyped, untyped{name, rd.expression(of.At(name), "it")})
+	}
 	d.named, _ = v.At("named").Scalar().(bool)
-	of := v.At("members")
+	of = v.At("members")
 	for _, name := range of.Keys() {
 		d.members[name] = rd.pointer(of.At(name), "message.members."+name)
 	}
@@ -162,6 +163,9 @@ func (rd *reader) pointer(v script.Value, what string) target.Pointer {
 
 func (rd *reader) readSends(v script.Value) {
 	rd.doc.sends = map[string]any{}
+	for name := range rd.doc.post.requests {
+		rd.doc.sends[name] = map[string]any{}
+	}
 	if !v.There() {
 		return
 	}
@@ -204,17 +208,18 @@ func (rd *reader) types() []string {
 }
 
 // Messages that are none of the protocol: the request for a connection, its answer, its end, the answer to an HTTP
-// request, and a message that is no JSON object, or of no known type.
+// request, an event without data, and a message that is no JSON object, or of no known type.
 const (
 	connecting = "connecting"
 	connected  = "connected"
 	ended      = "ended"
 	answer     = "http"
+	empty      = "empty"
 	malformed  = "malformed"
 	unknown    = "unknown"
 )
 
-var special = []string{connecting, connected, ended, answer, malformed, unknown}
+var special = []string{connecting, connected, ended, answer, empty, malformed, unknown}
 
 // expression reads an expression, with the given names besides those of the document.
 func (rd *reader) expression(v script.Value, names ...string) *expression.Expression {
@@ -227,7 +232,11 @@ func (rd *reader) expression(v script.Value, names ...string) *expression.Expres
 	}
 	e, err := expression.Compile(text, names)
 	if err != nil {
-		rd.Fail(v, "%v", err)
+		hint := ""
+		if strings.Contains(err.Error(), "token EOF") {
+			hint = " (in YAML a # after a space begins a comment: put the expression into quotes)"
+		}
+		rd.Fail(v, "%v%s", err, hint)
 	}
 	return e
 }

@@ -66,10 +66,15 @@ func (s *suite) followTo(n int) {
 func (s *suite) take(r transcript.Record) {
 	s.seen = r.N
 	s.model.Take(r)
-	m := s.doc.read(r)
-	if m == nil || m.from != "server" {
-		return
+	for _, m := range s.doc.messages(r) {
+		if m.from == "server" {
+			s.keep(m)
+		}
 	}
+}
+
+// keep notes what a message of the server shows, and what its client keeps of it.
+func (s *suite) keep(m *message) {
 	for i, of := range s.doc.reached {
 		if slices.Contains(of, m.kind) {
 			s.RecordReach(steps.Greeted + steps.Reach(i))
@@ -81,7 +86,7 @@ func (s *suite) take(r transcript.Record) {
 			continue
 		}
 		if v, err := k.value.Value(in); err == nil && v != nil {
-			s.client(r.Conn).kept[k.name] = v
+			s.client(m.r.Conn).kept[k.name] = v
 		}
 	}
 }
@@ -113,7 +118,8 @@ func (s *suite) connects(ctx context.Context, name string, header map[string][]s
 	c.begun = s.T.Len()
 	h := s.Env.Profile.Header()
 	maps.Copy(h, header)
-	c.conn, c.err = s.Open(ctx, driver.OpenOptions{Party: name, URL: s.codec.stream(), Header: h})
+	c.conn, c.err = s.Open(ctx, driver.OpenOptions{Party: name, URL: s.codec.stream(), Header: h,
+		Reads: s.doc.post.reads})
 	if steps.Unreachable(c.err) {
 		return &steps.UnreachableError{Err: c.err}
 	}
@@ -155,9 +161,18 @@ func (s *suite) notOpened(c *client) error {
 // sends sends a message of a type, with members in place of, or besides, those of its template.
 func (s *suite) sends(ctx context.Context, name, kind string, members map[string]any, without ...string) error {
 	c := s.client(name)
+	m, err := s.message(c, kind, members, without...)
+	if err != nil {
+		return err
+	}
+	return s.sendMessage(ctx, c, m)
+}
+
+// message makes a message of a type.
+func (s *suite) message(c *client, kind string, members map[string]any, without ...string) (driver.Message, error) {
 	template, known := s.doc.sends[kind].(map[string]any)
 	if _, there := s.doc.sends[kind]; !there {
-		return fmt.Errorf("the protocol has no message %q that clients send: %s", kind,
+		return driver.Message{}, fmt.Errorf("the protocol has no message %q that clients send: %s", kind,
 			strings.Join(slices.Sorted(maps.Keys(s.doc.sends)), ", "))
 	}
 	body := map[string]any{}
@@ -171,13 +186,9 @@ func (s *suite) sends(ctx context.Context, name, kind string, members map[string
 	find := s.finder(c)
 	filled, err := fill(body, find)
 	if err != nil {
-		return err
+		return driver.Message{}, err
 	}
-	m, err := s.codec.encode(kind, filled.(map[string]any), find)
-	if err != nil {
-		return err
-	}
-	return s.sendMessage(ctx, c, m)
+	return s.codec.encode(kind, filled.(map[string]any), find)
 }
 
 // sendMessage sends bytes. Over HTTP it waits for the answer, so that the server receives the next message after this
@@ -298,13 +309,11 @@ func (s *suite) fence(c *client) func(context.Context) func(*transcript.Record) 
 			return nil
 		}
 		return func(r *transcript.Record) bool {
-			p := s.doc.read(*r)
-			if p == nil || p.from != "server" || p.kind != f.answer {
-				return false
-			}
-			in := scopeOf(p)
-			in["act"] = expression.Plain(body)
-			return f.where.Holds(in)
+			return slices.ContainsFunc(s.doc.messages(*r), func(p *message) bool {
+				in := scopeOf(p)
+				in["act"] = expression.Plain(body)
+				return p.from == "server" && p.kind == f.answer && f.where.Holds(in)
+			})
 		}
 	}
 }
@@ -325,7 +334,7 @@ func (s *suite) awaitOwed(ctx context.Context, c *client) error {
 	_, miss := s.Await(ctx, s.waitFor(c, because, steps.Wait{After: act, Match: func(r *transcript.Record) bool {
 		s.followTo(r.N)
 		return len(s.owedTo(c, act)) == 0
-	}}))
+	}, Hopeless: func(r *transcript.Record) string { return s.noneOpen(c, r.N) }}))
 	if s.follow(); miss != nil {
 		return s.missing(c, miss, "what is owed", because)
 	}
