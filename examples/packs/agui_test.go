@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -27,7 +28,7 @@ func TestAGUIServer(t *testing.T) {
 	tier.Night(t)
 	dir := installed(t, "ag-ui")
 	s := readSequences(t)
-	if exit, text, broken := judge(t, "ag-ui", start(t, dir, "").URL); exit != verdict.ExitConformant {
+	if exit, text, broken := judge(t, "ag-ui", start(t, dir, "", "server.mjs").URL); exit != verdict.ExitConformant {
 		t.Errorf("exit %d, %s: %q", exit, text, broken)
 	}
 	blamed := make([][]string, len(s.Faults))
@@ -35,7 +36,7 @@ func TestAGUIServer(t *testing.T) {
 		for i, f := range s.Faults {
 			t.Run(f.Name, func(t *testing.T) {
 				t.Parallel()
-				_, text, broken := judge(t, "ag-ui", start(t, dir, f.Name).URL)
+				_, text, broken := judge(t, "ag-ui", start(t, dir, f.Name, "server.mjs").URL)
 				if blamed[i] = broken; !slices.Equal(broken, []string{f.Clause}) {
 					t.Errorf("%s: broken are %q, want %s", text, broken, f.Clause)
 				}
@@ -77,11 +78,11 @@ func node(dir string, args ...string) *exec.Cmd {
 // server is a program that prints its URL.
 type server struct{ URL string }
 
-// start starts the server of a folder with a fault, until the end of the test.
-func start(t *testing.T, dir, fault string) server {
+// start starts a server in a folder with a fault, until the end of the test.
+func start(t *testing.T, dir, fault string, args ...string) server {
 	t.Helper()
-	cmd := node(dir, "server.mjs")
-	cmd.Env, cmd.Stderr = append(os.Environ(), "FAULT="+fault), os.Stderr
+	cmd := node(dir, args...)
+	cmd.Env, cmd.Stderr = append(os.Environ(), "PORT=0", "FAULT="+fault), os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -94,10 +95,14 @@ func start(t *testing.T, dir, fault string) server {
 		_ = cmd.Wait()
 	})
 	lines := bufio.NewScanner(out)
-	if !lines.Scan() {
-		t.Fatalf("server.mjs does not say where it listens: %v", lines.Err())
+	for lines.Scan() {
+		if url := lines.Text(); strings.HasPrefix(url, "http://") {
+			go func() { _, _ = io.Copy(io.Discard, out) }()
+			return server{url}
+		}
 	}
-	return server{lines.Text()}
+	t.Fatalf("the server does not say where it listens: %v", lines.Err())
+	return server{}
 }
 
 // said is what the official client says of a sequence.
