@@ -93,6 +93,7 @@ func (s *suite) registerReceiving(sc *godog.ScenarioContext) {
 	s.step(sc, `^`+who+` has received no "([\w./-]+)" where (.+)$`, s.hasReceivedNone)
 	s.step(sc, `^`+who+`'s message is answered with status (\d+)$`, s.isAnsweredWith)
 	s.step(sc, `^everything is handled$`, s.allHandled)
+	s.step(sc, `^the scenario applies to `+who+` where (.+)$`, s.applies)
 }
 
 func (s *suite) leaves(name, how string) error {
@@ -199,25 +200,6 @@ func (s *suite) sendsText(ctx context.Context, name, text string) error {
 		return err
 	}
 	return s.sendMessage(ctx, c, m)
-}
-
-// keepsValue keeps the value of an expression on the last message that a client received.
-func (s *suite) keepsValue(_ context.Context, name, text, as string) error {
-	c := s.client(name)
-	e, err := expression.Compile(text, s.doc.names())
-	if err != nil {
-		return err
-	}
-	s.follow()
-	for _, r := range slices.Backward(s.Between(name, c.begun, 0)) {
-		for _, m := range s.doc.messages(r) {
-			if v, err := e.Value(s.model.scopeOf(m)); err == nil && v != nil && !isSpecial(m.kind) {
-				c.kept[as] = v
-				return nil
-			}
-		}
-	}
-	return steps.NotTestedf("no message of client %s has %s", name, text)
 }
 
 // isAnswered waits until nothing is owed any more because of a client's last act.

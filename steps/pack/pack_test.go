@@ -1,6 +1,7 @@
 package pack
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -342,6 +343,27 @@ func TestCorrelate(t *testing.T) {
 		if got := request(path); got != want {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
+	}
+}
+
+// TestApplies: a scenario is not applicable unless an expression holds for the last message that gives it a value.
+func TestApplies(t *testing.T) {
+	p := load(t, "  - {on: note, set: {room.text: it.text}}")
+	s := &suite{World: &steps.World{T: transcript.New(nil)}, doc: p.doc, clients: map[string]*client{},
+		model: newModel(p.doc, obligation.Ours)}
+	for _, r := range said(t, p, `A< {"type":"note","room":"r","n":1}`, `A< {"type":"note","room":"r","n":2,"text":"x"}`,
+		`B< {"type":"note","n":3}`, `A< {"type":"pong"}`) {
+		s.T.Append(r)
+	}
+	var notApplicable *steps.NotApplicableError
+	if err := s.applies(t.Context(), "A", "it.n > 1 and room.text == 'x'"); err != nil {
+		t.Error(err)
+	}
+	if err := s.applies(t.Context(), "A", "it.n > 2"); !errors.As(err, &notApplicable) {
+		t.Error(err)
+	}
+	if err := s.applies(t.Context(), "C", "it.n > 2"); err == nil || errors.As(err, &notApplicable) {
+		t.Error(err)
 	}
 }
 

@@ -48,9 +48,7 @@ func (rd *reader) read(text []byte) {
 	rd.readSends(root.At("sends"))
 	rd.readReceives(root.At("receives"))
 	rd.readState(root.At("state"))
-	for _, name := range scopeNames {
-		rd.known = append(rd.known, name)
-	}
+	rd.known = append(rd.known, scopeNames...)
 	for _, b := range d.bags {
 		rd.known = append(rd.known, b.name)
 	}
