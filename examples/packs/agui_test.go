@@ -142,7 +142,7 @@ func tableOf(t *testing.T, s sequences, blamed [][]string, out []byte) string {
 			switch why = "“" + row.Source + "”"; {
 			case row.Level == verdict.May:
 				why = "neither is wrong (MAY): " + why
-			case row.Ruling != "":
+			case row.Ruling != "" || f.Reading:
 				why = "open, Parley reads " + why + " so"
 			default:
 				why = "Parley is right: " + why

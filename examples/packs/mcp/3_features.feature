@@ -4,6 +4,7 @@ Feature: 3 Tools, resources, prompts, logging
   @MC-031 @MC-032
   Scenario: tools
     Given client A has a session
+    And the scenario applies to client A where 'tools' in connection.server
     When client A asks for "tools/list"
     And client A asks for "tools/call"
     And client A sends "tools/call" with {"params": {"name": "no-such-tool", "arguments": {}}}
@@ -12,12 +13,15 @@ Feature: 3 Tools, resources, prompts, logging
   @MC-037
   Scenario: resources
     Given client A has a session
+    And the scenario applies to client A where 'resources' in connection.server
     When client A asks for "resources/list"
     And client A asks for "resources/read"
 
   @MC-038 @MC-040
   Scenario: subscribing and logging
     Given client A has a session
+    And the scenario applies to client A where connection.server.resources?.subscribe == true
+    And the scenario applies to client A where 'logging' in connection.server
     And client A listens
     And client A asks for "resources/list"
     When client A sends "logging/setLevel" with {"params": {"level": "info"}}
@@ -33,5 +37,6 @@ Feature: 3 Tools, resources, prompts, logging
   @MC-039
   Scenario: prompts
     Given client A has a session
+    And the scenario applies to client A where 'prompts' in connection.server
     When client A asks for "prompts/list"
     And client A asks for "prompts/get"
