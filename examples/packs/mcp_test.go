@@ -99,7 +99,8 @@ func (s *mcpServer) refusal(r *http.Request) int {
 func (s *mcpServer) answer(w http.ResponseWriter, r *http.Request, m rpc) {
 	text := map[string]any{"type": "text", "text": "x"}
 	results := map[string]any{
-		"initialize": map[string]any{"protocolVersion": "2025-11-25", "capabilities": json.RawMessage(`{"tools": {}, "resources": {}, "prompts": {}}`),
+		"initialize": map[string]any{"protocolVersion": "2025-11-25",
+			"capabilities": json.RawMessage(`{"tools": {}, "resources": {}, "prompts": {}}`),
 			"serverInfo": map[string]any{"name": "s", "version": "1"}},
 		"ping":           map[string]any{},
 		"tools/list":     map[string]any{"tools": []any{json.RawMessage(tool)}},
