@@ -101,7 +101,7 @@ func (s *mcpServer) answer(w http.ResponseWriter, r *http.Request, m rpc) {
 	results := map[string]any{
 		"initialize": map[string]any{"protocolVersion": "2025-11-25",
 			"capabilities": json.RawMessage(`{"tools": {}, "resources": {}, "prompts": {}}`),
-			"serverInfo": map[string]any{"name": "s", "version": "1"}},
+			"serverInfo":   map[string]any{"name": "s", "version": "1"}},
 		"ping":           map[string]any{},
 		"tools/list":     map[string]any{"tools": []any{json.RawMessage(tool)}},
 		"tools/call":     map[string]any{"content": []any{text}},
