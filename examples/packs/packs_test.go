@@ -3,19 +3,24 @@ package packs_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 
 	"parley/features/verdict"
 	"parley/runner"
+	"parley/simulator/proxy"
 	"parley/steps"
 	"parley/steps/pack"
+	"parley/transport/transcript"
 )
 
 // sequences is sequences.json of ag-ui: what an agent plays, and its faults.
@@ -97,6 +102,13 @@ func agent(t *testing.T, s sequences, f fault) *httptest.Server {
 // does not keep.
 func judge(t *testing.T, folder, url string) (exit int, verdictText string, broken []string) {
 	t.Helper()
+	return judgeWith(t, folder, url, nil)
+}
+
+// judgeWith is judge, and gives the records of each scenario to finished.
+func judgeWith(t *testing.T, folder, url string, finished func(runner.Planned, []transcript.Record)) (exit int,
+	verdictText string, broken []string) {
+	t.Helper()
 	p, err := pack.Load(folder)
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +118,7 @@ func judge(t *testing.T, folder, url string) (exit int, verdictText string, brok
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := runner.Run(t.Context(), runner.Options{Protocols: suite, Profile: profile})
+	res, err := runner.Run(t.Context(), runner.Options{Protocols: suite, Profile: profile, Finished: finished})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,4 +151,69 @@ func TestAGUI(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRecorded: what was recorded of requests that are answered by event streams is judged as the run was.
+func TestRecorded(t *testing.T) {
+	mcp := httptest.NewServer(&mcpServer{fault: "any version", over: map[string]bool{}})
+	defer mcp.Close()
+	s := readSequences(t)
+	i := slices.IndexFunc(s.Faults, func(f fault) bool { return f.Name == "content before its message" })
+	for _, r := range []struct{ folder, url, clause string }{
+		{"mcp", mcp.URL, "MC-025"}, {"ag-ui", agent(t, s, s.Faults[i]).URL, s.Faults[i].Clause},
+	} {
+		var mu sync.Mutex
+		var recorded [][]transcript.Record
+		_, _, broken := judgeWith(t, r.folder, r.url, func(_ runner.Planned, records []transcript.Record) {
+			mu.Lock()
+			recorded = append(recorded, slices.Clone(records))
+			mu.Unlock()
+		})
+		if !slices.Equal(broken, []string{r.clause}) {
+			t.Errorf("%s: broken are %q", r.folder, broken)
+		}
+		found := map[string]bool{}
+		for _, records := range recorded {
+			for _, clause := range judgeRecorded(t, r.folder, records) {
+				found[clause] = true
+			}
+		}
+		if len(found) != 1 || !found[r.clause] {
+			t.Errorf("%s: in what was recorded are broken %v, want %s", r.folder, found, r.clause)
+		}
+	}
+}
+
+// judgeRecorded returns the clauses that records break, as traffic of others.
+func judgeRecorded(t *testing.T, folder string, records []transcript.Record) (broken []string) {
+	t.Helper()
+	p, err := pack.Load(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	profile, err := p.Kind().ForURL("http://127.0.0.1:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	roles, err := proxy.RolesOf(p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := proxy.Options{Protocol: p, Profile: profile, Roles: roles, To: profile.URL, Ended: func(e proxy.Ended) {
+		for _, f := range e.Failures {
+			broken = append(broken, f.Clause)
+		}
+	}}
+	err = proxy.JudgeRecording(o, time.Now(), func() (transcript.Record, error) {
+		if len(records) == 0 {
+			return transcript.Record{}, io.EOF
+		}
+		r := records[0]
+		r.Event, records = nil, records[1:]
+		return r, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return broken
 }

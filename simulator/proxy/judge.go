@@ -227,7 +227,7 @@ func (c *Codec) Decoder() func(*transcript.Record) {
 		return func(*transcript.Record) {}
 	}
 	frames := pick(target.WS, target.Stdio, target.SSE, target.Browser)
-	others := pick(target.SSE, target.Browser, target.WS, target.Stdio)
+	others := pick(target.SSE, target.Post, target.Browser, target.WS, target.Stdio)
 	return func(rec *transcript.Record) {
 		if rec.Kind == transcript.Frame {
 			frames(rec)

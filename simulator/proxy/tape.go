@@ -13,6 +13,7 @@ import (
 	"parley/simulator/gate"
 	"parley/steps"
 	"parley/steps/monitor"
+	"parley/transport/driver"
 	"parley/transport/transcript"
 )
 
@@ -74,7 +75,9 @@ func (one *tape) appendRecord(r transcript.Record, n int, when time.Time) int {
 		r = mirrorRecord(r)
 	}
 	was, answers := one.asked[r.Reply]
-	delete(one.asked, r.Reply)
+	if !driver.AnswerGoesOn(r) {
+		delete(one.asked, r.Reply)
+	}
 	r.Reply = was.n
 	if answers && one.role.seesMirrored() && r.Kind == transcript.Response {
 		r.Label = was.label

@@ -9,6 +9,7 @@ import (
 
 	"parley/internal/cut"
 	"parley/internal/expression"
+	"parley/transport/driver"
 	"parley/transport/transcript"
 	wjson "parley/transport/wire/json"
 )
@@ -84,7 +85,7 @@ func (d *document) read(r transcript.Record) *message {
 	case transcript.Closed, transcript.Failure:
 		m.kind = ended
 	case transcript.Comment:
-		if m.kind = ended; !endsAnswer(r) {
+		if m.kind = ended; driver.AnswerGoesOn(r) {
 			return nil
 		}
 	case transcript.Response:
@@ -118,16 +119,19 @@ func (d *document) readBody(m *message) {
 	if m.from == "client" && d.only != "" {
 		m.kind = d.only
 	}
-	if d.knows(m.kind, m.from) {
-		return
+	if !d.knows(m.kind, m.from) {
+		m.kind = d.typeOfUntyped(m.it, m.from)
 	}
-	m.kind = unknown
+}
+
+// typeOfUntyped returns the type of a message that has none which is known.
+func (d *document) typeOfUntyped(it any, from string) string {
 	for _, u := range d.untyped {
-		if u.is.Holds(expression.Scope{"it": m.it}) && d.knows(u.name, m.from) {
-			m.kind = u.name
-			return
+		if u.is.Holds(expression.Scope{"it": it}) && d.knows(u.name, from) {
+			return u.name
 		}
 	}
+	return unknown
 }
 
 // knows reports whether a side sends messages of a type.

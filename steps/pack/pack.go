@@ -23,6 +23,7 @@ import (
 	"github.com/cucumber/godog"
 
 	"parley/features/verdict"
+	"parley/internal/expression"
 	"parley/steps"
 	"parley/steps/monitor"
 	"parley/steps/obligation"
@@ -341,12 +342,12 @@ func (p *Pack) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 func (p *Pack) IsServerMessage(message any, _ string) bool {
 	kind, _ := p.doc.typeAt.Get(message)
 	text, _ := kind.(string)
-	return slices.Contains(p.doc.receives, text)
+	return p.doc.knows(text, "server") || p.doc.typeOfUntyped(expression.Plain(message), "server") != unknown
 }
 
 // IsServerEvent implements steps.Recognisable.
 func (p *Pack) IsServerEvent(ev *transcript.Event) bool {
-	return slices.Contains(p.doc.receives, ev.Type)
+	return p.doc.knows(ev.Type, "server") || p.doc.typeOfUntyped(expression.Plain(ev.Data), "server") != unknown
 }
 
 // UsualPlaces implements steps.Recognisable.

@@ -105,7 +105,7 @@ func (s *suite) noneOpen(c *client, by int) string {
 		case r.Conn != c.name:
 		case r.Kind == transcript.Request:
 			open[r.N] = true
-		case r.Kind == transcript.Response && mediaOf(r.Type) != "text/event-stream", endsAnswer(r):
+		case !driver.AnswerGoesOn(r):
 			delete(open, r.Reply)
 		}
 	}
@@ -113,12 +113,6 @@ func (s *suite) noneOpen(c *client, by int) string {
 		return ""
 	}
 	return "all answers have ended"
-}
-
-// endsAnswer reports whether a record is the end of an answer that is an event stream, or of one that never came.
-func endsAnswer(r transcript.Record) bool {
-	return r.Kind == transcript.Failure || r.Kind == transcript.Comment && (r.Label == driver.AnswerEnded ||
-		strings.HasPrefix(r.Label, driver.AnswerBrokeOff))
 }
 
 // isUntyped reports whether messages of a type do not have it on the wire.

@@ -12,6 +12,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync/atomic"
 
 	"parley/internal/httpclient"
@@ -53,6 +54,20 @@ const AnswerEnded = "the target ended the answer"
 
 // AnswerBrokeOff starts the label of a comment: such an event stream has ended otherwise; the error follows.
 const AnswerBrokeOff = "the answer broke off: "
+
+// AnswerGoesOn reports whether a record belongs to the answer to a request, and more of that may follow: the beginning
+// of an answer that is an event stream, and its items.
+func AnswerGoesOn(r transcript.Record) bool {
+	switch r.Kind {
+	case transcript.Response:
+		return strings.HasPrefix(r.Type, "text/event-stream")
+	case transcript.Stream:
+		return true
+	case transcript.Comment:
+		return r.Label != AnswerEnded && !strings.HasPrefix(r.Label, AnswerBrokeOff)
+	}
+	return false
+}
 
 // Unflushed starts a remark about a compressed stream of which nothing can be decompressed; the encoding follows.
 const Unflushed = "the stream is compressed with "
