@@ -125,6 +125,8 @@ func TestRules(t *testing.T) {
 		{"what is owed because of an answer is of the same request",
 			"  - {on: pong, owes: ended, clauses: PP-001}",
 			[]string{`A/ {"type":"ping"}`, `A/ {"type":"ping"}`, `A] 1 {"type":"pong"}`, "A) 2", "A) 1"}, "+PP-001@5"},
+		{"a fence shows nothing of an HTTP answer", "  - {on: ping, owes: http, clauses: PP-001}",
+			[]string{`A/ {"type":"ping"}`, fence, fend}, ""},
 		{"required", "  - {on: pong, require: it.n > 0, clauses: PP-001}", []string{pong, `A< {"type":"pong","n":0}`},
 			"+PP-001@1 -PP-001@2"},
 		{"a member that is not there is not as required", "  - {on: pong, require: it.n.m > 0, clauses: PP-001}",

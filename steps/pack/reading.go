@@ -359,7 +359,9 @@ func (rd *reader) readRule(v script.Value) {
 			r.owes = append(r.owes, rd.owing(or))
 		}
 	}
-	r.within = rd.Text(v.At("within"), "within")
+	if r.within = rd.Text(v.At("within"), "within"); r.within == "" && len(r.owes) > 0 && len(r.owes[0].types) == 1 {
+		r.within = usualLimits[r.owes[0].types[0]]
+	}
 	if r.within != "" && !slices.Contains(limits, r.within) {
 		rd.Fail(v.At("within"), "within is the name of a limit: one of %s", strings.Join(limits, ", "))
 	}
@@ -404,6 +406,9 @@ func (r *rule) forgiving() bool {
 
 // expects is what a finding of the rule says that it expected.
 func (r *rule) expects(otherwise string) string { return cmp.Or(r.says, otherwise) }
+
+// usualLimits are those of what never comes at once, unless the rule names another.
+var usualLimits = map[string]string{answer: "http", connected: "connect", ended: "event"}
 
 // limits are those of a profile that a rule may name.
 var limits = []string{"event", "turn", "http", "connect"}
