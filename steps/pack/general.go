@@ -28,6 +28,7 @@ func (s *suite) register(sc *godog.ScenarioContext) {
 	s.registerConnecting(sc)
 	s.registerSending(sc)
 	s.registerReceiving(sc)
+	s.registerExploring(sc)
 	for _, p := range s.doc.phrases {
 		s.step(sc, p.expression(), s.handler(p))
 	}
