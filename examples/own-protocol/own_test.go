@@ -205,6 +205,33 @@ func TestProtocolDir(t *testing.T) {
 	}
 }
 
+// TestPackExplored: random sequences of the folder break no clause on the correct server, and find faults.
+func TestPackExplored(t *testing.T) {
+	p, err := pack.Load("../packs/ticket-desk")
+	if err != nil {
+		t.Fatal(err)
+	}
+	suite := steps.NewProtocols("1.0.0", p)
+	for fault, clause := range map[string]string{"": "", "anybodys-ticket": "TD-013"} {
+		res, err := runner.Run(t.Context(), runner.Options{Protocols: suite, Drivers: []string{"ws"},
+			Profile:  parts.Targets.MutantProfile(suite.Kinds(), desk.ID, ""),
+			Launcher: server.Target.Roles[0].InProcess(launch.Options{Fault: fault}),
+			Explore:  100, Seed: 1, Tags: "@explored"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		broken := map[string]bool{}
+		for _, c := range res.Runs[0].Clauses {
+			if c.Outcome == verdict.Failed {
+				broken[c.ID] = true
+			}
+		}
+		if clause == "" && len(broken) > 0 || clause != "" && !broken[clause] {
+			t.Errorf("%q: %v, want %q", fault, broken, clause)
+		}
+	}
+}
+
 // TestPackFirstLines: as the first line of a scenario, no Then-step of a folder's protocol judges anything.
 func TestPackFirstLines(t *testing.T) {
 	p, err := pack.Load("../packs/ticket-desk")

@@ -30,7 +30,8 @@ var explorers = []string{"A", "B"}
 // Explore implements steps.Explorer: two clients send, in any order, what the scenarios of the folder send, about what
 // is their own or the other's; they lose their connections and connect again; and the server answers what it owes.
 func (p *Pack) Explore(draw *rapid.T) []string {
-	e := &exploration{acts: p.acts(), greet: p.givenBy(connecting), has: map[string]map[string]bool{}, there: map[string]bool{}}
+	e := &exploration{acts: p.acts(), greet: p.givenBy(connecting), has: map[string]map[string]bool{},
+		there: map[string]bool{}}
 	one := rapid.Custom(func(t *rapid.T) drawn {
 		return drawn{client: rapid.SampledFrom(explorers).Draw(t, "client"),
 			what:  rapid.IntRange(0, 1<<16).Draw(t, "what"),
