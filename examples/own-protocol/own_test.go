@@ -212,11 +212,11 @@ func TestPackExplored(t *testing.T) {
 		t.Fatal(err)
 	}
 	suite := steps.NewProtocols("1.0.0", p)
-	for fault, clause := range map[string]string{"": "", "anybodys-ticket": "TD-013"} {
+	for fault, clause := range map[string]string{"": "", "one-client-id": "TD-003"} {
 		res, err := runner.Run(t.Context(), runner.Options{Protocols: suite, Drivers: []string{"ws"},
 			Profile:  parts.Targets.MutantProfile(suite.Kinds(), desk.ID, ""),
 			Launcher: server.Target.Roles[0].InProcess(launch.Options{Fault: fault}),
-			Explore:  100, Seed: 1, Tags: "@explored"})
+			Explore:  50, Seed: 1, Tags: "@explored"})
 		if err != nil {
 			t.Fatal(err)
 		}
