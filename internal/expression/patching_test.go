@@ -10,6 +10,9 @@ import (
 // TestPatched: the operations of a JSON Patch apply in sequence, or none does.
 func TestPatched(t *testing.T) {
 	add := func(path string, v any) any { return map[string]any{"op": "add", "path": path, "value": v} }
+	huge := map[string]any{"a": strings.Repeat("x", maxPatched)}
+	text := map[string]any{"a": strings.Repeat("x", maxPatched/2)}
+	copied := map[string]any{"op": "copy", "from": "/a", "path": "/b"}
 	for _, r := range []struct {
 		reason     string
 		value      any
@@ -32,7 +35,8 @@ func TestPatched(t *testing.T) {
 		{"another operation", map[string]any{}, []any{map[string]any{"op": "set", "path": "/a", "value": 2}}, nil,
 			"no JSON Patch"},
 		{"what is no list", map[string]any{}, map[string]any{"op": "remove"}, nil, "no JSON Patch"},
-		{"too large", map[string]any{"a": strings.Repeat("x", maxPatched)}, []any{}, nil, "longer than"},
+		{"what is too large stays", huge, []any{map[string]any{"op": "remove", "path": "/b"}}, huge, ""},
+		{"what would be too large stays", text, []any{copied, copied, copied}, text, ""},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
 			e, err := Compile("patched(it, act)", []string{"it", "act"})

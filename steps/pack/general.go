@@ -244,7 +244,7 @@ func (s *suite) receives(ctx context.Context, name, kind, where string) error {
 	}
 	act := c.mark
 	r, miss := s.Await(ctx, s.waitFor(c, ofKind(kind), steps.Wait{After: act, Match: match,
-		Hopeless: func(r *transcript.Record) string { return cmp.Or(s.hopeless(c, act, kind), s.noneOpen(c, r.N)) }}))
+		Hopeless: func(r *transcript.Record) string { return cmp.Or(s.hopeless(c, act, kind), s.noneOpen(c, r)) }}))
 	s.report()
 	left := s.unruled()
 	switch {

@@ -295,6 +295,7 @@ func FuzzLoad(f *testing.F) {
 	for rule, message := range map[string]string{
 		"  - {on: ping, owes: {type: pong, where: it.n == act.n}, clauses: PP-001}": `{"type":"pong","n":[1]}`,
 		"  - {on: note, require: room.text == it.text, clauses: PP-001}":            `{"type":"note","room":7}`,
+		"  - {on: note, require: 'patched(it, it.n) != nil', clauses: PP-001}":      `{"type":"note","n":[{"op":"copy"}]}`,
 	} {
 		f.Add(fmt.Sprintf(protocol, rule), message)
 	}

@@ -95,12 +95,12 @@ func headersOf(r transcript.Record) map[string]any {
 
 // noneOpen says that nothing can come to a client any more, as all answers to its requests had ended by a record. If
 // something may come, it is empty.
-func (s *suite) noneOpen(c *client, by int) string {
-	if s.codec.driver != target.Post {
+func (s *suite) noneOpen(c *client, last *transcript.Record) string {
+	if s.codec.driver != target.Post || driver.AnswerGoesOn(*last) || last.Reply == 0 {
 		return ""
 	}
 	open := map[int]bool{}
-	for _, r := range s.T.Page(c.begun, by-c.begun) {
+	for _, r := range s.T.Page(c.begun, last.N-c.begun) {
 		switch {
 		case r.Conn != c.name:
 		case r.Kind == transcript.Request:

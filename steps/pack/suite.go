@@ -334,7 +334,7 @@ func (s *suite) awaitOwed(ctx context.Context, c *client) error {
 	_, miss := s.Await(ctx, s.waitFor(c, because, steps.Wait{After: act, Match: func(r *transcript.Record) bool {
 		s.followTo(r.N)
 		return len(s.owedTo(c, act)) == 0
-	}, Hopeless: func(r *transcript.Record) string { return s.noneOpen(c, r.N) }}))
+	}, Hopeless: func(r *transcript.Record) string { return s.noneOpen(c, r) }}))
 	if s.follow(); miss != nil {
 		return s.missing(c, miss, "what is owed", because)
 	}
