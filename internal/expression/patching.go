@@ -15,8 +15,8 @@ import (
 const maxPatched = 256 << 10
 
 // patched is the function patched(value, operations) of expressions: what a value becomes by the operations of a JSON
-// Patch (RFC 6902). Operations that do not apply are an error. A value that is too large stays as it is, so that nothing
-// is wrong with it.
+// Patch (RFC 6902). Operations that do not apply are an error. A value that is too large stays as it is, so that
+// nothing is wrong with it.
 func patched(args ...any) (any, error) {
 	value, err := json.Marshal(args[0])
 	if err != nil {
