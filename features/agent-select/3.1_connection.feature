@@ -41,7 +41,6 @@ Feature: 3.1 Connecting
       And client B connects
       Then client A receives the id of its connection
       And client B receives the id of its connection
-      And the ids of the connections differ
 
   Rule: One list contains the built-in and the custom agents (包含内置和用户自定义主代理)
 

@@ -67,8 +67,8 @@ Feature: 3.4 Several clients switch independently
       Given client A has switched to "debugger"
       And client B has switched to "requirement_analyzer"
       When client A switches to "hacker"
-      Then client B receives no refusal
-      And client A is refused
+      Then client A is refused
+      And client B receives no "agent_switched"
       When client B switches to "debugger"
       Then client B is switched from "requirement_analyzer" to "debugger"
 

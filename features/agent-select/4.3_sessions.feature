@@ -161,7 +161,7 @@ Feature: 4.3 Sessions and connections
       When client B loads the session of client A
       Then client B has its session
       When client B switches to "general"
-      Then client B is switched in the session of client A
+      Then client B is switched to "general"
 
   Rule: A session belongs to one connection (一个 `sessionId` 只对应一个 SSE 连接)
 
@@ -188,7 +188,8 @@ Feature: 4.3 Sessions and connections
       Given client B has switched to "debugger"
       And client B has disconnected
       When client A connects and switches to "debugger" as early as possible
-      Then client A receives the list of agents before any answer
+      Then client A receives the list of agents
+      And client A receives no "agent_switched"
 
   Rule: A running turn or a pending request makes a session busy (以下任一条件成立即判定为"忙")
 
@@ -372,7 +373,7 @@ Feature: 4.3 Sessions and connections
       And client A is asked to confirm a tool
       And client B is asked to confirm a tool
       When client B confirms
-      Then the turn of client B ends, and that of client A does not
+      Then the turn of client B ends
       When client A switches to "general"
       Then client A is refused with "agent_busy"
       When client A confirms

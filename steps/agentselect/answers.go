@@ -12,6 +12,7 @@ import (
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/steps/agentselect/binding"
+	"parley/steps/agentselect/model"
 	"parley/transport/transcript"
 	wjson "parley/transport/wire/json"
 )
@@ -97,26 +98,17 @@ func (s *suite) elsewhere(c *client, r *transcript.Record) string {
 		steps.Seen(*r))
 }
 
-// isAnswered judges an ordinary turn: the model's answer reaches the client, and the turn ends (AS-019).
+// isAnswered reports an ordinary turn: the model's answer reaches the client, and the turn ends (AS-019).
 func (s *suite) isAnswered(ctx context.Context, c *client) error {
 	if c.turn == nil {
 		return steps.NotTestedf("client %s has not chatted", c.name)
 	}
 	rec, miss := s.awaitTurn(ctx, c, s.saysNonce(c, c.turn.mark), s.elsewhere)
-	clauses := []string{"AS-019", "AS-100"}
-	if c.loaded {
-		clauses[1] = "AS-101"
-	}
 	if miss != nil {
-		return s.Need(miss.Check("the model's answer in a message event", clauses...))
+		return s.waited(c, model.ReplyTo(c.turn.mark), rec, miss)
 	}
-	if _, miss = s.awaitEnd(ctx, c); miss != nil {
-		if miss.At > 0 { // it ran, in a session that is known
-			clauses = append(clauses, "AS-060", "AS-093")
-		}
-		return s.Need(miss.Check("complete at the end of the turn, for session "+c.turn.session, clauses...))
-	}
-	return s.Judge(verdict.Finding{Clauses: clauses, OK: true, At: rec.N})
+	rec, miss = s.awaitEnd(ctx, c)
+	return s.waited(c, model.EndOf(c.turn.mark), rec, miss)
 }
 
 // saysNonce matches the message event that completes the nonce of a client's turn. An answer may come in pieces of
@@ -140,10 +132,8 @@ func (s *suite) turnEnds(ctx context.Context, c *client) error {
 	if c.turn == nil {
 		return steps.NotTestedf("client %s has not chatted", c.name)
 	}
-	if _, miss := s.awaitEnd(ctx, c); miss != nil {
-		return s.Need(miss.Check("complete at the end of the turn", "AS-062"))
-	}
-	return nil
+	rec, miss := s.awaitEnd(ctx, c)
+	return s.waited(c, model.EndOf(c.turn.mark), rec, miss)
 }
 
 // What is awaited after a switch.
@@ -229,7 +219,6 @@ func (p *earlyFence) send(ctx context.Context) match {
 		return nil
 	}
 	p.mark, c.probes = mark, append(c.probes, p.nonce)
-	c.unjudged++
 	return p.is
 }
 
@@ -299,59 +288,3 @@ func hasCode(r *transcript.Record) bool {
 }
 
 func clip(t string) string { return cut.Head(t, 200) }
-
-// claims lists the clauses that a switch tests in the client's situation.
-func (s *suite) claims(c *client) []string {
-	var ids []string
-	add := func(when bool, more ...string) {
-		if when {
-			ids = append(ids, more...)
-		}
-	}
-	a := c.act
-	add(!a.named, "AS-041", "AS-081", "AS-096", "AS-102", "AS-103")
-	add(c.loaded, "AS-101")
-	add(!c.loaded, "AS-100")
-	add(a.named, "AS-078")
-	add(c.switches > 0, "AS-006")
-	add(c.chosen, "AC-117")
-	add(c.switches == 0 && !c.loaded && !c.chosen, "AS-055", "AS-056", "AS-128")
-	add(c.query != "" || c.switches == 0, "AS-022")
-	add(c.query != "", "AS-021")
-	add(c.refusals > 0, "AS-053")
-	add(c.refusals > 0 && c.wasBusy, "AS-111", "AS-125", "AS-061")
-	add(len(c.turns) > 0, "AS-111", "AS-061", "AS-069")
-	add(c.aborted, "AS-068", "AC-079", "AS-069")
-	add(s.withOthers(c), "AS-005", "AS-007", "AS-015", "AS-057", "AS-058", "AS-059", "AS-060", "AS-093", "AS-095")
-	add(len(c.earlier) > 0, "AS-093")
-	add(s.othersBusy(c), "AS-112")
-	add(len(c.earlier) > 0 && c.turn != nil && !c.turn.over, "AS-112") // an earlier session of its connection
-	if custom, err := s.custom(); err == nil {
-		add(a.agent == any(custom.ID) || c.agent == custom.ID, "AS-046", "AS-025")
-	}
-	if id, ok := a.agent.(string); ok {
-		_, gained := s.gained[id]
-		_, offered := find(c.offered, id)
-		add(gained || offered, "AS-012")
-	}
-	add(s.config != nil, "AS-025")
-	return ids
-}
-
-func (s *suite) withOthers(c *client) bool {
-	for _, o := range s.clients {
-		if o != c && (o.session != "" || o.act.stranger) {
-			return true
-		}
-	}
-	return false
-}
-
-func (s *suite) othersBusy(c *client) bool {
-	for _, o := range s.clients {
-		if o != c && o.turn != nil && !o.turn.over {
-			return true
-		}
-	}
-	return false
-}

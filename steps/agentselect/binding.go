@@ -208,7 +208,8 @@ func (b *codec) decodeSent(r *transcript.Record) {
 	}
 	data := map[string]any{}
 	at := b.wire.Fields.Request
-	for key, p := range map[string]target.Pointer{vocab.AgentID: at.AgentID, vocab.SessionID: at.SessionID} {
+	for key, p := range map[string]target.Pointer{vocab.AgentID: at.AgentID, vocab.SessionID: at.SessionID,
+		vocab.InitialAgentID: at.InitialAgentID} {
 		if f, found := p.Get(v); found {
 			data[key] = f
 		}

@@ -25,29 +25,21 @@ type client struct {
 	conn    driver.Conn
 	openErr error
 	opened  int // number of the last record before the connection was opened
-	query   string
 
 	id      any // the connection id it was sent; nil before
 	offered []vocab.AgentInfo
 
-	session  string   // id of the session bound to its connection; "" for none
-	deleted  string   // id of the session that it deleted
-	earlier  []string // its earlier sessions
-	loaded   bool     // the session was loaded, not created
-	given    int      // number of the last record before the session was requested
-	avoid    string   // agent of the session that a new one has replaced
-	switches int      // confirmed switches of the session
-	refusals int      // refused switches since the last confirmed one
-	unjudged int      // further ones that no step judges: fences, and attempts while busy
-	agent    string   // the agent of the last confirmed switch
+	session string   // id of the session bound to its connection; "" for none
+	deleted string   // id of the session that it deleted
+	earlier []string // its earlier sessions
+	given   int      // number of the last record before the session was requested
+	agent   string   // the agent of the last confirmed switch
 
 	act     act
 	refusal *transcript.Record
 	list    *transcript.Record // the agent_list of the connection
 	turn    *turn
 	turns   []*turn
-	chosen  bool // its first agent was chosen at creation
-	wasBusy bool
 	aborted bool
 	try     *attempt
 	fences  map[int]bool // answers to fences, by record number
@@ -73,6 +65,7 @@ type act struct {
 type attempt struct {
 	session string
 	of      *client // whose session was loaded; nil: it was created, or loaded by its id
+	mark    int     // the record of the request
 	refused string  // the reason; "" if it was accepted
 	at      int
 	miss    *verdict.Miss // set if no answer came
@@ -97,13 +90,16 @@ func (s *suite) connect(ctx context.Context, c *client, query string) error {
 	if c.conn != nil {
 		_ = c.conn.Close(driver.Reset)
 	}
-	c.conn, c.id, c.list, c.offered, c.session, c.query = nil, nil, nil, nil, "", query
+	c.conn, c.id, c.list, c.offered, c.session = nil, nil, nil, nil, ""
 	c.opened = s.T.Len() // after the old connection's end
 	conn, err := s.Open(ctx, driver.OpenOptions{Party: c.name, URL: s.bind.streamURL(query),
 		Header: s.Env.Profile.Header(),
 		Alone:  binding.Of(s.Env.Profile).Correlation.Single})
 	c.openErr = err
 	if err != nil {
+		if steps.NotOpened(err).NotOwed {
+			s.leaves(s.T.Len())
+		}
 		var refused *driver.OpenError
 		if errors.As(err, &refused) && refused.Status != 0 {
 			s.RecordReach(steps.Opened)
@@ -250,13 +246,8 @@ func (s *suite) openSession(ctx context.Context, c *client, kind string, f field
 	}
 	if c.session != "" {
 		c.earlier = append(c.earlier, c.session)
-		c.avoid = c.agent
 	}
-	if kind == vocab.SessionCreateType {
-		s.findsTaken(c, try)
-	}
-	c.given = asked
-	c.session, c.loaded, c.switches, c.agent, c.refusals = try.session, kind == vocab.SessionLoadType, 0, "", 0
+	c.session, c.agent, c.given = try.session, "", asked
 	return &try, nil
 }
 
@@ -267,25 +258,16 @@ func (s *suite) openSessionHTTP(ctx context.Context, c *client, kind string, f f
 	}
 	rec, miss := s.answer(ctx, c, mark)
 	if miss != nil {
-		return attempt{refused: "no answer to the request: " + miss.Reason, at: miss.At, miss: miss}, nil
+		return attempt{mark: mark, refused: "no answer to the request: " + miss.Reason, at: miss.At, miss: miss}, nil
 	}
 	if why := s.notAccepted(rec); why != "" {
-		return attempt{refused: why, at: rec.N}, nil
+		return attempt{mark: mark, refused: why, at: rec.N}, nil
 	}
-	if kind == vocab.SessionLoadType {
-		return attempt{session: f[vocab.SessionID].(string), at: rec.N}, nil
+	if id := s.model(rec.N).Given(c.name); id != "" {
+		return attempt{mark: mark, session: id, at: rec.N}, nil
 	}
-	v, _, err := wjson.Decode(rec.Bytes)
-	if err != nil {
-		return attempt{refused: "the answer is not JSON: " + err.Error(), at: rec.N}, nil
-	}
-	p := binding.Of(s.Env.Profile).Fields.Answer.SessionID
-	got, _ := p.Get(v)
-	if id, ok := got.(string); ok && id != "" {
-		return attempt{session: id, at: rec.N}, nil
-	}
-	why := fmt.Sprintf("the answer has no session id (a string) at %s: %s", p, wjson.Compact(v))
-	return attempt{refused: why, at: rec.N}, nil
+	return attempt{mark: mark, at: rec.N, refused: fmt.Sprintf("the answer has no session id (a string) at %s: %s",
+		binding.Of(s.Env.Profile).Fields.Answer.SessionID, clip(string(rec.Bytes)))}, nil
 }
 
 // answer waits for the HTTP answer to a request.
@@ -343,16 +325,14 @@ func (s *suite) openSessionWS(ctx context.Context, c *client, kind string, f fie
 		},
 	})
 	if miss != nil {
-		return attempt{refused: miss.Reason, at: miss.At, miss: miss}, nil
+		return attempt{mark: mark, refused: miss.Reason, at: miss.At, miss: miss}, nil
 	}
-	id, _ := field(rec, vocab.SessionID).(string)
+	id := s.model(rec.N).Given(c.name)
 	if id == "" {
-		return attempt{refused: done + " has no sessionId: " + wjson.Compact(steps.AsCame(rec.Event)), at: rec.N}, nil
+		why := done + " has no sessionId: " + wjson.Compact(steps.AsCame(rec.Event))
+		return attempt{mark: mark, refused: why, at: rec.N}, nil
 	}
-	if kind == vocab.SessionLoadType {
-		id = f[vocab.SessionID].(string)
-	}
-	return attempt{session: id, at: rec.N}, nil
+	return attempt{mark: mark, session: id, at: rec.N}, nil
 }
 
 // bears reports whether an event answers the request with this id. An error without a request id may answer it too.

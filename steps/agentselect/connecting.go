@@ -1,12 +1,8 @@
 package agentselect
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"mime"
-	"net/http"
-	"strings"
 
 	"parley/features/verdict"
 	vocab "parley/protocol/agentselect"
@@ -25,22 +21,33 @@ func (r registry) connecting() {
 	r.step(`^client (\w+) has connected with the query "([^"]*)"$`, r.hasConnectedWith)
 	r.step(`^client (\w+) has disconnected$`, r.hasDisconnected)
 	r.step(`^client (\w+) receives an event stream$`, r.isGivenStream)
-	r.step(`^the first event of client (\w+) is "connected"$`, r.firstIsConnected)
-	r.step(`^the next event of client (\w+) is "agent_list"$`, r.nextIsList)
-	r.step(`^client (\w+) receives the list of agents$`, r.receivesList)
-	r.step(`^client (\w+) receives the id of its connection$`, r.receivesID)
-	r.step(`^the ids of the connections differ$`, r.idsDiffer)
+	r.step(`^the first event of client (\w+) is "connected"$`,
+		r.reports(vocab.ConnectedEvent, "AS-030", "AS-008", "AS-033", "AS-105", "AS-083", "AC-110"))
+	r.step(`^client (\w+) receives the id of its connection$`, r.reports(vocab.ConnectedEvent, "AS-031"))
+	lists := []string{"AS-008", "AS-016", "AS-083", "AS-033", "AS-117", "AC-110"}
+	r.step(`^the next event of client (\w+) is "agent_list"$`, r.reports(vocab.AgentListEvent, lists...))
+	r.step(`^client (\w+) receives the list of agents$`, r.reports(vocab.AgentListEvent, lists...))
 	r.step(`^client (\w+) is offered the built-in agents$`,
-		r.reportsList("AS-001", "AS-009", "AS-129", "AS-034", "AS-117"))
+		r.reports(vocab.AgentListEvent, "AS-001", "AS-009", "AS-129", "AS-034", "AS-117"))
 	r.step(`^client (\w+) is offered the custom agent$`, r.isOfferedCustom)
-	r.step(`^the list of client (\w+) names its current agent, or null$`, r.reportsList("AS-040", "AS-118", "AS-123"))
-	r.step(`^the list of client (\w+) names the default agent as current, or none$`, r.namesNoOther)
-	r.step(`^the order and the example values of the list of client (\w+) are recorded$`, r.examplesObserved)
+	r.step(`^the list of client (\w+) names its current agent, or null$`,
+		r.reports(vocab.AgentListEvent, "AS-040", "AS-118", "AS-123"))
+	r.step(`^the list of client (\w+) names the default agent as current, or none$`,
+		r.reports(vocab.AgentListEvent, "AS-021", "AS-022"))
+	r.step(`^the order and the example values of the list of client (\w+) are recorded$`, r.reports(vocab.AgentListEvent))
 	r.step(`^client (\w+) connects and switches to "([^"]*)" as early as possible$`, r.connectsAndSwitches)
-	r.step(`^client (\w+) receives the list of agents before any answer$`, r.listBeforeAnswers)
 }
 
+// hasConnectedWith connects a client, after another one without the query: the source leaves open which agent a
+// connection without a session is told, and the query must not change that.
 func (s *suite) hasConnectedWith(ctx context.Context, c *client, query string) error {
+	usual := s.client("usual")
+	if err := s.connected(ctx, usual); err != nil {
+		return err
+	}
+	if err := s.hasDisconnected(ctx, usual); err != nil {
+		return err
+	}
 	if err := s.connect(ctx, c, query); err != nil {
 		return err
 	}
@@ -72,9 +79,14 @@ func (s *suite) notOpened(c *client, clauses ...string) error {
 		return nil
 	}
 	check := verdict.Finding{Clauses: clauses, Expected: "a connection", Observed: c.openErr.Error(), At: s.T.Len(),
-		Miss: steps.NotOpened(c.openErr)}
-	switch {
-	case contains(clauses, "AS-029") || check.Miss.NotOwed:
+		Miss: steps.NotOpened(c.openErr), Judge: verdict.ByConnection}
+	if check.Miss.NotOwed {
+		return s.Need(check)
+	}
+	switch err := s.report(s.T.Len(), nil); {
+	case err != nil:
+		return err
+	case contains(clauses, "AS-029"):
 		return s.Need(check)
 	case s.bind.ws:
 		return s.waited(c, vocab.ConnectedEvent, transcript.Record{}, check.Miss)
@@ -84,20 +96,16 @@ func (s *suite) notOpened(c *client, clauses ...string) error {
 	return s.ExplainedBy(model.FoundBySteps, fault, check)
 }
 
-// isGivenStream judges the answer to GET /events (AS-029).
+// isGivenStream reports what the model finds of the answer to GET /events (AS-029).
 func (s *suite) isGivenStream(c *client) error {
 	if err := s.notOpened(c, "AS-029"); err != nil {
 		return err
 	}
 	for _, r := range s.Between(c.name, c.opened, 0) {
-		if r.Kind != transcript.Open {
-			continue
+		if r.Kind == transcript.Open {
+			_ = s.report(r.N, nil)
+			return nil
 		}
-		media, _, err := mime.ParseMediaType(r.Type)
-		return s.Judge(verdict.Finding{Clauses: []string{"AS-029"}, At: r.N,
-			OK:       r.Status == http.StatusOK && err == nil && media == "text/event-stream",
-			Expected: "HTTP 200 with Content-Type text/event-stream",
-			Observed: fmt.Sprintf("HTTP %d with Content-Type %q", r.Status, r.Type)})
 	}
 	return steps.NotTestedf("this driver records no HTTP response")
 }
@@ -108,97 +116,28 @@ var isNamed = isEvent(vocab.ConnectedEvent, vocab.AgentListEvent, vocab.AgentSwi
 	vocab.MessageEvent, vocab.ConfirmationRequestEvent, vocab.QuestionRequestEvent, vocab.CompleteEvent,
 	vocab.SessionCreatedEvent, vocab.SessionLoadedEvent)
 
-// noteUnnamed notes the undocumented events between two records.
-func (s *suite) noteUnnamed(name string, after, before int, where string) {
-	for _, r := range s.Between(name, after, before) {
-		if (r.Kind == transcript.Stream || r.Kind == transcript.Frame) && !isNamed(&r) {
-			s.Note("%s, an undocumented event: %s", where, steps.Seen(r))
-		}
-	}
-}
-
-// firstIsConnected judges that connected is the first event of this protocol (AS-030).
-func (s *suite) firstIsConnected(ctx context.Context, c *client) error {
-	if err := s.notOpened(c, "AS-030", "AS-008", "AS-033", "AS-105", "AS-083", "AC-110"); err != nil {
-		return err
-	}
-	first, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: c.opened, Greeting: c.conn != nil,
-		Match: isNamed})
-	if miss == nil {
-		s.noteUnnamed(c.name, c.opened, first.N, "before connected")
-		first, miss = s.greeting(ctx, c, vocab.ConnectedEvent)
-	}
-	return s.waited(c, vocab.ConnectedEvent, first, miss)
-}
-
-// nextIsList judges that agent_list is the next event of this protocol after connected (AS-033, AS-105).
-func (s *suite) nextIsList(ctx context.Context, c *client) error {
-	connected, err := s.greeted(ctx, c, vocab.ConnectedEvent)
-	if err != nil {
-		return err
-	}
-	next, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: connected.N,
-		Match: func(r *transcript.Record) bool { return isNamed(r) && !s.again(r) }})
-	if miss != nil {
-		return s.waited(c, vocab.AgentListEvent, next, miss)
-	}
-	s.noteUnnamed(c.name, connected.N, next.N, "between connected and agent_list")
-	return s.receivesList(ctx, c)
-}
-
-// receivesList judges that agent_list comes unprompted, with its fields (AS-008, AS-083).
-func (s *suite) receivesList(ctx context.Context, c *client) error {
-	if err := s.notOpened(c, "AS-008", "AS-016", "AS-083", "AS-033", "AS-117", "AC-110"); err != nil {
-		return err
-	}
-	rec, miss := s.greeting(ctx, c, vocab.AgentListEvent)
-	return s.waited(c, vocab.AgentListEvent, rec, miss)
-}
-
-func (s *suite) receivesID(ctx context.Context, c *client) error {
-	if err := s.notOpened(c, "AS-031"); err != nil {
-		return err
-	}
-	rec, miss := s.greeting(ctx, c, vocab.ConnectedEvent)
-	return s.waited(c, vocab.ConnectedEvent, rec, miss)
-}
-
-func (s *suite) idsDiffer() error {
-	open := 0
-	for _, c := range s.clients {
-		if c.conn != nil {
-			open++
-		}
-	}
-	if open < 2 {
-		return steps.NotTestedf("fewer than two clients have connected")
-	}
-	_ = s.report(s.T.Len(), nil)
-	return nil
-}
-
-// offeredList returns the list that a client was sent at connect, or why there is none.
-func (s *suite) offeredList(ctx context.Context, c *client, clauses ...string) (transcript.Record, error) {
+// greets waits for an event of a client's greeting, and reports what the model finds up to it. Clauses are those that
+// cannot be judged without a connection.
+func (s *suite) greets(ctx context.Context, c *client, kind string, clauses ...string) (transcript.Record, error) {
 	if err := s.notOpened(c, clauses...); err != nil {
 		return transcript.Record{}, err
 	}
-	rec, miss := s.greeting(ctx, c, vocab.AgentListEvent)
-	if miss != nil { // the list of the scenarios about other clauses is unknown
-		fault := miss.Check("agent_list without any message of the client", "AS-083")
-		return rec, cmp.Or(s.ExplainedBy(model.ListShape, fault, miss.Check("agent_list", clauses...)),
-			s.waited(c, vocab.AgentListEvent, rec, miss))
+	rec, miss := s.greeting(ctx, c, kind)
+	where := "before connected"
+	for _, r := range s.Between(c.name, c.opened, rec.N) {
+		if isEvent(vocab.ConnectedEvent)(&r) {
+			where = "between connected and agent_list"
+		} else if (r.Kind == transcript.Stream || r.Kind == transcript.Frame) && !isNamed(&r) {
+			s.Note("%s, an undocumented event: %s", where, steps.Seen(r))
+		}
 	}
-	return rec, nil
+	return rec, s.waited(c, kind, rec, miss)
 }
 
-// reportsList returns the step that reports what the model finds of a client's list, which some clauses are about.
-func (s *suite) reportsList(clauses ...string) func(context.Context, *client) error {
+func (s *suite) reports(kind string, clauses ...string) func(context.Context, *client) error {
 	return func(ctx context.Context, c *client) error {
-		rec, err := s.offeredList(ctx, c, clauses...)
-		if err != nil {
-			return err
-		}
-		return s.waited(c, vocab.AgentListEvent, rec, nil)
+		_, err := s.greets(ctx, c, kind, clauses...)
+		return err
 	}
 }
 
@@ -206,66 +145,7 @@ func (s *suite) isOfferedCustom(ctx context.Context, c *client) error {
 	if _, err := s.custom(); err != nil {
 		return err
 	}
-	return s.reportsList("AS-002", "AS-010", "AS-034", "AS-117")(ctx, c)
-}
-
-// namesNoOther judges that a URL parameter did not choose an agent (AS-021).
-func (s *suite) namesNoOther(ctx context.Context, c *client) error {
-	clauses := []string{"AS-021", "AS-022"}
-	rec, err := s.offeredList(ctx, c, clauses...)
-	if err != nil {
-		return err
-	}
-	v := field(rec, vocab.CurrentAgentID)
-	usual := s.Env.Profile.Agents.Default
-	ok := v == nil || v == any(usual)
-	if _, named, _ := strings.Cut(c.query, "="); !ok && (v != any(named) || s.namesOtherAnyway(ctx)) {
-		// the source leaves open which agent of the list a connection without a session has; it is not the URL's
-		s.Note("client %s, whose URL has %s, is told %s as the current agent", c.name, c.query, quoted(v))
-		ok = true
-	}
-	return s.Judge(verdict.Finding{Clauses: clauses, OK: ok, Observed: quoted(v), At: rec.N,
-		Expected: "currentAgentId null or " + usual + " despite the URL's " + c.query})
-}
-
-// namesOtherAnyway reports whether a connection without a query, too, is told another current agent than the default
-// one.
-func (s *suite) namesOtherAnyway(ctx context.Context) bool {
-	control := s.client("control")
-	if binding.Of(s.Env.Profile).Correlation.Single || s.connected(ctx, control) != nil {
-		return false
-	}
-	defer func() { _ = s.hasDisconnected(ctx, control) }()
-	rec, err := s.offeredList(ctx, control)
-	v := field(rec, vocab.CurrentAgentID)
-	return err == nil && v != nil && v != any(s.Env.Profile.Agents.Default)
-}
-
-// examplesObserved compares the list with the document's example; a difference is only recorded.
-func (s *suite) examplesObserved(ctx context.Context, c *client) error {
-	rec, err := s.offeredList(ctx, c)
-	if err != nil {
-		return err
-	}
-	examples := map[string]vocab.AgentInfo{
-		"AS-035": {ID: "general", Name: "General", Description: "通用主代理"},
-		"AS-036": {ID: "requirement_analyzer", Name: "Requirement Analyzer", Description: "需求分析代理"},
-		"AS-037": {ID: "debugger", Name: "Debugger", Description: "调试代理"},
-		"AS-038": {ID: "code_reviewer", Name: "Code Reviewer", Description: "代码审查专家"},
-	}
-	var checks []verdict.Finding
-	for id, want := range examples {
-		got, _ := find(c.offered, want.ID)
-		checks = append(checks, verdict.Finding{Clauses: []string{id}, OK: got == want,
-			Expected: fmt.Sprintf("%+v", want), Observed: fmt.Sprintf("%+v", got), At: rec.N})
-	}
-	ordered := len(c.offered) >= 3
-	for i, id := range vocab.BuiltinIDs {
-		ordered = ordered && c.offered[i].ID == id
-	}
-	checks = append(checks, verdict.Finding{Clauses: []string{"AS-039"}, OK: ordered, Observed: "another order", At: rec.N,
-		Expected: "general, requirement_analyzer, debugger, then custom agents"})
-	return s.Judge(checks...)
+	return s.reports(vocab.AgentListEvent, "AS-002", "AS-010", "AS-034", "AS-117")(ctx, c)
 }
 
 // connectsAndSwitches sends a switch before the list can have come or, over SSE, as soon as the connection has an id.
@@ -281,18 +161,5 @@ func (s *suite) connectsAndSwitches(ctx context.Context, c *client, agent string
 			return err
 		}
 	}
-	_, err := s.sendSwitch(ctx, c, fields{vocab.AgentID: agent}, act{})
-	return err
-}
-
-// listBeforeAnswers judges AS-106: the list comes before any answer to the early message.
-func (s *suite) listBeforeAnswers(ctx context.Context, c *client) error {
-	if _, err := s.greeted(ctx, c, vocab.AgentListEvent); err != nil {
-		return err
-	}
-	if err := s.fence(ctx, c); err != nil {
-		return err
-	}
-	_ = s.report(s.T.Len(), nil)
-	return nil
+	return s.switches(ctx, c, agentID{agent})
 }

@@ -29,11 +29,11 @@ func (s *suite) findsMixtures() {
 		for _, name := range s.clientNames() {
 			c := s.clients[name]
 			if f, found := s.mixtureOf(c); found {
-				f.Clauses = interfering
+				f.Clauses, f.Judge = interfering, verdict.ByLLM
 				_ = s.ExplainedBy(model.FoundBySteps, f)
 			}
 			if f, found := s.answerOfOther(c); found {
-				f.Clauses = interfering
+				f.Clauses, f.Judge = interfering, verdict.ByLLM
 				_ = s.ExplainedBy(model.FoundBySteps, f)
 			}
 		}
@@ -58,11 +58,9 @@ func (s *suite) ownConversation(c *client) error {
 	if !asked {
 		return steps.NotTestedf("the model was not asked for a message of client %s", c.name)
 	}
-	if f, found := s.mixtureOf(c); found {
-		f.Clauses = interfering
-		return s.Judge(f)
-	}
-	return s.passed(interfering...)
+	f, found := s.mixtureOf(c)
+	f.Clauses, f.OK = interfering, !found
+	return s.judgeLLM(f)
 }
 
 // mixtureOf returns a finding about a text of another session in the conversation of a client's turn.
@@ -239,7 +237,7 @@ func (s *suite) everyTurnHadPrompt(c *client) error {
 			without = append(without, fmt.Sprintf("turn %d of %d: %s", i+1, len(c.turns), systems(calls)))
 		}
 	}
-	return s.Judge(verdict.Finding{Clauses: []string{"AS-047", "AS-069"}, OK: len(without) == 0, At: s.T.Len(),
+	return s.judgeLLM(verdict.Finding{Clauses: []string{"AS-047", "AS-069"}, OK: len(without) == 0, At: s.T.Len(),
 		Expected: fmt.Sprintf("every turn with the prompt of %s (%q)", custom.ID, custom.Prompt),
 		Observed: strings.Join(without, "; ")})
 }
@@ -247,9 +245,10 @@ func (s *suite) everyTurnHadPrompt(c *client) error {
 // canSwitchToAll switches to every listed agent, the one in use last: the effect of switching to that is open
 // (AS-G04).
 func (s *suite) canSwitchToAll(ctx context.Context, c *client) error {
+	usual := s.Env.Profile.Agents.Default
 	var order []string
 	for _, a := range c.offered {
-		if a.ID != s.Env.Profile.Agents.Default {
+		if a.ID != usual {
 			order = append(order, a.ID)
 		}
 	}
@@ -257,17 +256,9 @@ func (s *suite) canSwitchToAll(ctx context.Context, c *client) error {
 		return steps.NotTestedf("client %s was offered no agent but the default one", c.name)
 	}
 	if len(order) < len(c.offered) {
-		order = append(order, s.Env.Profile.Agents.Default)
+		order = append(order, usual)
 	}
-	for _, id := range order {
-		if _, err := s.sendSwitch(ctx, c, fields{vocab.AgentID: id}, act{}); err != nil {
-			return err
-		}
-		if err := s.switchedTo(ctx, c, "", id); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.switchesThrough(ctx, c, order)
 }
 
 // switchedOften switches a session between the built-in agents so many times, one switch behind the answer to the last.
@@ -276,13 +267,19 @@ func (s *suite) switchedOften(ctx context.Context, c *client, times int) error {
 	if at < 0 {
 		return steps.NotTestedf("client %s has not switched to a built-in agent", c.name)
 	}
-	for range times {
-		at = (at + 1) % len(vocab.BuiltinIDs)
-		from, to := c.agent, vocab.BuiltinIDs[at]
-		if _, err := s.sendSwitch(ctx, c, fields{vocab.AgentID: to}, act{}); err != nil {
+	var order []string
+	for n := range times {
+		order = append(order, vocab.BuiltinIDs[(at+1+n)%len(vocab.BuiltinIDs)])
+	}
+	return s.switchesThrough(ctx, c, order)
+}
+
+func (s *suite) switchesThrough(ctx context.Context, c *client, order []string) error {
+	for _, id := range order {
+		if err := s.switches(ctx, c, agentID{id}); err != nil {
 			return err
 		}
-		if err := s.switchedTo(ctx, c, from, to); err != nil {
+		if err := s.switchedTo(ctx, c, "", id); err != nil {
 			return err
 		}
 	}

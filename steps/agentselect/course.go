@@ -7,7 +7,6 @@ import (
 	"sort"
 	"strings"
 
-	"parley/features/verdict"
 	"parley/internal/deadline"
 	"parley/internal/llm"
 	vocab "parley/protocol/agentselect"
@@ -162,11 +161,11 @@ func (s *suite) switchesTwice(ctx context.Context, c *client, first, second agen
 	return err
 }
 
-// switchesChained judges two switches in flight: in the order of their announcements, each comes from the agent that
-// the previous one led to (AS-043), and so does a third switch after them.
+// switchesChained reports what the model finds of two switches in flight, in the order of their announcements, and of a
+// third one after them.
 func (s *suite) switchesChained(ctx context.Context, c *client) error {
-	at, from := c.act.mark, c.agent
-	for n := 1; n <= 2; n++ {
+	at, to := c.act.mark, s.swapped(vocab.Debugger)
+	for range 2 {
 		rec, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: at, Match: s.foreignAnswer(c)})
 		if miss != nil {
 			s.T.Remark(c.name, "%s", model.InVain(model.ConfirmationOf(s.mark), miss.Reason))
@@ -175,21 +174,10 @@ func (s *suite) switchesChained(ctx context.Context, c *client) error {
 		if !isSwitch(&rec) {
 			return steps.NotTestedf("one of two switches in flight was refused: %s", steps.Seen(rec))
 		}
-		expected := fmt.Sprintf("announcement %d of 2 with previousAgentId %q, the agent that the switch before it led to",
-			n, from)
-		check := steps.CheckOf(rec, field(rec, vocab.PreviousAgentID) == any(from), expected, "AS-043")
-		if err := s.Need(check); err != nil {
-			return err
-		}
-		from, _ = field(rec, vocab.CurrentAgentID).(string)
-		at = rec.N
+		at, c.agent = rec.N, fmt.Sprint(field(rec, vocab.CurrentAgentID))
+		s.confirmed(c, c.agent)
 	}
-	s.confirmed(c, from)
-	to := s.swapped(vocab.Debugger)
-	if _, err := s.sendSwitch(ctx, c, fields{vocab.AgentID: to}, act{}); err != nil {
-		return err
-	}
-	return s.switchedTo(ctx, c, from, to)
+	return s.stillFrom(ctx, c, c.agent, to)
 }
 
 // abortedAnswers lets the model continue the aborted turn, and gives the target's reaction the quiet window: nothing
@@ -249,47 +237,39 @@ func (s *suite) busyWhileFirst(ctx context.Context, c *client) error {
 		return steps.NotTestedf("no turn runs in the session of client %s", c.name)
 	}
 	to := s.swapped(vocab.General)
-	if _, err := s.sendSwitch(ctx, c, fields{vocab.AgentID: to}, act{}); err != nil {
+	if err := s.switches(ctx, c, agentID{to}); err != nil {
 		return err
 	}
 	rec, miss := s.outcome(ctx, c, rejection)
-	clauses := []string{"AS-109", "AS-110"}
 	switch {
 	case miss != nil:
-		return s.Need(miss.Check("agent_busy", clauses...))
-	case codeOf(rec) == vocab.AgentBusy:
-		return s.passed(clauses...)
+		return s.waited(c, model.AnswerTo(c.act.mark), rec, miss)
 	case !isSwitch(&rec):
-		return s.Need(steps.CheckOf(rec, false, "agent_busy", clauses...))
+		return s.isAsTold(rec, codeOf(rec) == vocab.AgentBusy, "agent_busy")
 	}
 	s.confirmed(c, to)
-	later, went := s.goesOn(ctx, c, rec.N)
-	if !went {
+	if !s.goesOn(ctx, c, rec.N) {
 		return steps.NotTestedf("the turn in the session of client %s does not go on, so the target has ended it, and the "+
 			"switch found the session idle", c.name)
 	}
-	return s.Judge(verdict.Finding{Clauses: clauses, At: rec.N,
-		Observed: steps.Seen(rec) + ", and the turn continued: " + later,
-		Expected: "agent_busy while the turn in the session of client " + c.name + " goes on"})
+	s.T.Remark(c.name, model.TurnRuns)
+	return s.report(s.T.Len(), nil)
 }
 
 // goesOn lets a turn continue and reports whether it does: its model is asked again, or its answer comes. A turn whose
 // model request the target has given up does not.
-func (s *suite) goesOn(ctx context.Context, c *client, mark int) (seen string, ok bool) {
+func (s *suite) goesOn(ctx context.Context, c *client, mark int) bool {
 	if c.turn.request != nil {
-		if err := s.respond(ctx, c, confirming); err != nil {
-			return "", false
-		}
-		return "its model was asked again, with the tool's result", s.calledAgain(ctx, c) == nil
+		return s.respond(ctx, c, confirming) == nil && s.calledAgain(ctx, c) == nil
 	}
 	quiet, cancel := deadline.WithLimit(ctx, s.Env.Profile.Limits.Quiet.Duration)
 	defer cancel()
 	if s.Env.Brain.Abandoned(quiet, c.turn.nonce) {
-		return "", false
+		return false
 	}
 	s.Env.Brain.Release(c.turn.nonce)
-	rec, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: mark, Match: s.saysNonce(c, mark)})
-	return steps.Seen(rec), miss == nil
+	_, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: mark, Match: s.saysNonce(c, mark)})
+	return miss == nil
 }
 
 // withResult matches the model requests of a turn that carry a tool's result.

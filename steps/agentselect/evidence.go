@@ -1,6 +1,7 @@
 package agentselect
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"parley/internal/llm"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
+	"parley/steps/agentselect/model"
 	"parley/target"
 )
 
@@ -78,24 +80,40 @@ func (s *suite) promptGiven(c *client, want bool) error {
 	expected := fmt.Sprintf(" model request with the prompt of %s (%q)", custom.ID, custom.Prompt)
 	switch {
 	case want:
-		return s.judgeAgent(verdict.Finding{Clauses: clauses, OK: given, Expected: "a" + expected, Observed: systems(calls),
+		return s.judgeLLM(verdict.Finding{Clauses: clauses, OK: given, Expected: "a" + expected, Observed: systems(calls),
 			At: s.T.Len()})
 	case given:
-		return s.judgeAgent(verdict.Finding{Clauses: clauses, Expected: "no" + expected, Observed: systems(calls),
+		return s.judgeLLM(verdict.Finding{Clauses: clauses, Expected: "no" + expected, Observed: systems(calls),
 			At: s.T.Len()})
 	}
 	if s.promptSeen(custom) {
-		return s.passed(clauses...)
+		return s.judgeLLM(verdict.Finding{Clauses: clauses, OK: true})
 	}
 	s.AtEnd(func() { // a later turn may show it
 		if s.promptSeen(custom) {
-			_ = s.passed(clauses...)
+			_ = s.judgeLLM(verdict.Finding{Clauses: clauses, OK: true})
 			return
 		}
 		s.Note("the prompt of %s never reached the model in this scenario, so its absence from one turn proves nothing",
 			custom.ID)
 	})
 	return nil
+}
+
+// judgeLLM judges what the large language model was given. That sessions share one agent, if that is known, explains
+// what is wrong.
+func (s *suite) judgeLLM(checks ...verdict.Finding) (err error) {
+	_, known := s.Env.Learnt.Load(shared{})
+	for _, check := range checks {
+		check.Judge = verdict.ByLLM
+		if fault := check; known && !check.OK {
+			fault.Clauses = sharing
+			_ = s.ExplainedBy(model.FoundBySteps, fault, check)
+		} else {
+			err = cmp.Or(err, s.Judge(check))
+		}
+	}
+	return err
 }
 
 // turnUsedPrevious judges that a client's last turn used the agent from which its last switch says that it was
@@ -118,7 +136,7 @@ func (s *suite) turnUsedPrevious(ctx context.Context, c *client) error {
 	if previous != any(custom.ID) {
 		how = "without"
 	}
-	return s.Judge(verdict.Finding{Clauses: []string{"AS-043", "AS-093"}, At: rec.N,
+	return s.judgeLLM(verdict.Finding{Clauses: []string{"AS-043", "AS-093"}, At: rec.N,
 		OK: anyHasPrompt(calls, custom) == (previous == any(custom.ID)),
 		Expected: fmt.Sprintf("the turn before a switch from %s %s the prompt of %s (%q)", quoted(previous), how, custom.ID,
 			custom.Prompt),
@@ -220,7 +238,7 @@ func (s *suite) judgeWholeLists(c *client) (map[string]bool, error) {
 		}
 		judged[t.agent] = true
 		want, got := slices.Sorted(slices.Values(all)), toolSet(calls)
-		if err := s.judgeAgent(verdict.Finding{Clauses: []string{"AS-048"}, OK: slices.Equal(want, got), At: s.T.Len(),
+		if err := s.judgeLLM(verdict.Finding{Clauses: []string{"AS-048"}, OK: slices.Equal(want, got), At: s.T.Len(),
 			Expected: fmt.Sprintf("the tools of %[1]s, and no others (agents.tools.%[1]s): %[2]s", t.agent,
 				strings.Join(want, ", ")),
 			Observed: strings.Join(got, ", "), Diff: jsondiff.Diff(want, got)}); err != nil {
@@ -267,7 +285,7 @@ func (s *suite) judgeTools(c *client, t *turn, custom target.CustomAgent, got []
 	}
 	sort.Strings(foreign)
 	missing := without(custom.Tools, got)
-	return s.Judge(
+	return s.judgeLLM(
 		verdict.Finding{Clauses: []string{"AS-048"}, OK: len(missing) == 0, At: s.T.Len(),
 			Expected: "the tools of " + custom.ID + ": " + strings.Join(custom.Tools, ", "),
 			Observed: strings.Join(got, ", "), Diff: jsondiff.Diff(custom.Tools, got)},
@@ -289,7 +307,7 @@ func (s *suite) judgeToolsGone(c *client, t *turn, custom target.CustomAgent, go
 		return steps.NotTestedf("the tools of %s and of %s do not differ", custom.ID, t.agent)
 	}
 	kept := without(own, without(own, got))
-	return s.judgeAgent(verdict.Finding{Clauses: []string{"AS-048"}, OK: len(kept) == 0, At: s.T.Len(),
+	return s.judgeLLM(verdict.Finding{Clauses: []string{"AS-048"}, OK: len(kept) == 0, At: s.T.Len(),
 		Expected: "none of the tools that only " + custom.ID + " has: " + strings.Join(own, ", "),
 		Observed: strings.Join(got, ", ")})
 }
@@ -328,7 +346,8 @@ func (s *suite) everyCallHadPrompt(c *client) error {
 		return steps.NotTestedf("the turn called the model only once, so nothing came after the refused switch")
 	}
 	lacks := func(r llm.Request) bool { return !hasPrompt(r, custom) }
-	return s.Judge(verdict.Finding{Clauses: []string{"AS-061", "AS-062", "AS-125"}, OK: !slices.ContainsFunc(calls, lacks),
+	return s.judgeLLM(verdict.Finding{Clauses: []string{"AS-061", "AS-062", "AS-125"},
+		OK:       !slices.ContainsFunc(calls, lacks),
 		Expected: fmt.Sprintf("every model request of the turn with the prompt of %s (%q)", custom.ID, custom.Prompt),
 		Observed: systems(calls), At: s.T.Len()})
 }

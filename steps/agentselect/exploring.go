@@ -40,7 +40,7 @@ func (s *suite) switchIsAnswered(ctx context.Context, c *client) error {
 	case isSwitch(&rec):
 		s.confirmed(c, fmt.Sprint(field(rec, vocab.CurrentAgentID)))
 	}
-	return s.reportAll(miss)
+	return s.report(s.T.Len(), miss)
 }
 
 // followsSessions lets every turn end and every message be answered, and reports what the model has found.
@@ -59,7 +59,7 @@ func (s *suite) followsSessions(ctx context.Context) error {
 			_ = s.fence(ctx, c) // an unanswered one is found with the next
 		}
 	}
-	return s.reportAll(nil)
+	return s.report(s.T.Len(), nil)
 }
 
 var _ steps.Shortener = Protocol{}

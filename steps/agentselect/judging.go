@@ -2,11 +2,13 @@ package agentselect
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 
 	"parley/features/verdict"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
+	"parley/steps/agentselect/binding"
 	"parley/steps/agentselect/model"
 	"parley/steps/obligation"
 	"parley/transport/transcript"
@@ -15,16 +17,20 @@ import (
 // judge is the model of a scenario's connections: what it finds, steps report.
 type judge struct {
 	*model.Model
-	taken    int // the last record that it has taken
-	told     int // findings that were reported, of clauses that the model alone judges
-	explored int // of other clauses, which are reported in random sequences only
+	taken int // the last record that it has taken
+	told  int // findings that were reported
+	mixed int // mixtures of sessions that were reported
 }
 
 // model returns the model, which has taken all records up to one.
 func (s *suite) model(last int) *model.Model {
 	if s.judge.Model == nil {
 		s.judge.Model = model.New(obligation.Ours)
-		s.judge.Known = model.Known{Default: s.Env.Profile.Agents.Default, Strict: s.Env.Strict}
+		s.judge.Known = model.Known{Default: s.Env.Profile.Agents.Default, Strict: s.Env.Strict,
+			Shared:  func() bool { _, known := s.Env.Learnt.Load(shared{}); return known },
+			Alone:   s.shownAlone,
+			Answers: binding.Of(s.Env.Profile).Fields.Answer,
+			Apart:   func(one, other string) bool { return s.Routed(one, other) != "" }}
 		if a, err := s.custom(); err == nil {
 			s.judge.Custom = []vocab.AgentInfo{{ID: a.ID, Name: a.Name, Description: a.Description}}
 		}
@@ -36,32 +42,17 @@ func (s *suite) model(last int) *model.Model {
 		s.judge.Take(r)
 		s.judge.taken = r.N
 	}
+	s.findsSharing()
 	return s.judge.Model
-}
-
-// byModel reports whether the model judges a clause, and no step does.
-func (s *suite) byModel(id string) bool {
-	row, _ := s.Env.Ledger.Row(id)
-	return slices.Contains(row.Judged, verdict.ByModel)
-}
-
-// reportAll is report for clauses that steps judge, too.
-func (s *suite) reportAll(miss *verdict.Miss) error {
-	return cmp.Or(s.report(s.T.Len(), miss), s.reportOf(&s.judge.explored, false, s.T.Len(), miss))
 }
 
 // report judges what the model has found since the last report, on all connections, up to a record: what comes later is
 // reported by the step that waits for it. miss says why something awaited did not come; nil: it has come. The error is
 // that of the first finding that breaks a clause of the scenario.
-func (s *suite) report(last int, miss *verdict.Miss) error {
-	return s.reportOf(&s.judge.told, true, last, miss)
-}
-
-func (s *suite) reportOf(told *int, byModel bool, last int, miss *verdict.Miss) (err error) {
-	fresh := s.model(last).Fresh(*told)
-	*told += len(fresh)
+func (s *suite) report(last int, miss *verdict.Miss) (err error) {
+	fresh := s.model(last).Fresh(s.judge.told)
+	s.judge.told += len(fresh)
 	for _, f := range fresh {
-		f.Clauses = slices.DeleteFunc(slices.Clone(f.Clauses), func(id string) bool { return s.byModel(id) != byModel })
 		f.Model, f.Judge = "", verdict.ByModel
 		if at := s.T.Page(f.At-1, 1); f.Miss != nil && miss != nil {
 			f.Miss = miss
@@ -101,9 +92,13 @@ func (s *suite) isAsTold(rec transcript.Record, met bool, told string) error {
 	return nil
 }
 
-// isWrong reports whether the model finds that a record breaks a clause.
+// isWrong reports whether the model finds that a record breaks a binding clause.
 func (s *suite) isWrong(rec transcript.Record) bool {
-	return slices.ContainsFunc(s.model(rec.N).Fresh(0), func(f verdict.Finding) bool { return !f.OK && f.At == rec.N })
+	return slices.ContainsFunc(s.model(rec.N).Fresh(0), func(f verdict.Finding) bool {
+		return !f.OK && f.At == rec.N && slices.ContainsFunc(f.Clauses, func(id string) bool {
+			return verdict.ByLevel(s.Env.Ledger.Level(id), s.Env.Strict) != verdict.NotApplicable
+		})
+	})
 }
 
 // leaves reports, of what the model has found up to a record, only what breaks some clauses: other scenarios report the
@@ -115,4 +110,9 @@ func (s *suite) leaves(last int, but ...string) {
 		f.Model, f.Judge = "", verdict.ByModel
 		_ = s.Judge(f)
 	}
+}
+
+func isBroken(err error) bool {
+	_, broken := errors.AsType[*steps.BrokenError](err)
+	return broken
 }

@@ -14,7 +14,6 @@ import (
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/steps/agentselect/binding"
-	"parley/steps/agentselect/model"
 	"parley/transport/transcript"
 	wjson "parley/transport/wire/json"
 )
@@ -250,23 +249,6 @@ func (s *suite) again(r *transcript.Record) bool {
 	return r.Event != nil && r.Event.Again && isRepeated(s.Env, r.Event.Type)
 }
 
-// findsSecondAnnouncements judges that no switch is announced a second time: the session is at the new agent then, and
-// the copy names another one as the agent before it (AS-043).
-func (s *suite) findsSecondAnnouncements() {
-	s.AtEnd(func() {
-		for _, r := range s.T.All() {
-			previous := field(r, vocab.PreviousAgentID)
-			if !isSwitch(&r) || r.Late || !s.again(&r) || wjson.Equal(previous, field(r, vocab.CurrentAgentID)) {
-				continue
-			}
-			f := steps.CheckOf(r, false, "one agent_switched for one switch: a second one has the new agent as previousAgentId",
-				"AS-043")
-			_ = s.ExplainedBy(model.FoundBySteps, f)
-			return
-		}
-	})
-}
-
 // isNew matches events of the given types, except repeats.
 func (s *suite) isNew(kinds ...string) match {
 	is := isEvent(kinds...)
@@ -306,8 +288,9 @@ func (s *suite) comesAgain(ctx context.Context, c *client, rec transcript.Record
 
 // findsRepeats checks, once per run and before scenarios run concurrently, whether switches or refusals are sent
 // twice.
-func (s *suite) findsRepeats(ctx context.Context, c *client, switched transcript.Record) {
-	if !s.HasTag("@preflight-3") {
+func (s *suite) findsRepeats(ctx context.Context, c *client) {
+	switched, miss := s.outcome(ctx, c, confirmation)
+	if !s.HasTag("@preflight-3") || miss != nil {
 		return
 	}
 	s.comesAgain(ctx, c, switched)

@@ -9,7 +9,6 @@ import (
 	"github.com/cucumber/godog"
 
 	"parley/features"
-	"parley/features/verdict"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/steps/agentselect/binding"
@@ -111,7 +110,7 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 			s.Severed = s.severed
 			s.findsStrays()
 			s.findsMixtures()
-			s.findsSecondAnnouncements()
+			s.AtEnd(func() { _ = s.report(s.T.Len(), nil) })
 			s.bind = newCodec(w.Env.Profile, w.Target.BaseURL(), w.Env.Driver.Name())
 		}
 		return ctx, nil
@@ -184,11 +183,6 @@ func (r registry) step(expression string, do any) {
 	steps.Step(r.ScenarioContext, expression, steps.Adapted{Do: made.Interface(), Of: do})
 }
 
-// passed records that clauses hold.
-func (s *suite) passed(clauses ...string) error {
-	return s.Judge(verdict.Finding{Clauses: clauses, OK: true})
-}
-
 // field returns a member of an event's data; nil if there is none.
 func field(r transcript.Record, name string) any {
 	if r.Event == nil {
@@ -219,15 +213,14 @@ func (s *suite) custom() (target.CustomAgent, error) {
 	return s.Env.Profile.Agents.Custom[0], nil
 }
 
-// nameOf returns an agent's display name in the client's list.
-func (s *suite) nameOf(c *client, id string) (string, bool) {
-	a, ok := find(c.offered, id)
-	return a.Name, ok
-}
-
 // Renamed implements steps.Renamer.
 func (Protocol) Renamed() [][2]string {
 	return [][2]string{
+		{`^(the turn of client \w+ ends), and that of client \w+ does not$`, `$1`},
+		{`^(client \w+ receives no) refusal$`, `$1 "agent_switched"`},
+		{`^the ids of the connections differ$`, `the server has followed its sessions`},
+		{`^(client \w+ receives the list of agents) before any answer$`, `$1`},
+		{`^(client \w+) is switched in the session of client \w+$`, `the switch of $1 is answered`},
 		{`^client (\w+) is given an event stream$`, `client $1 receives an event stream`},
 		{`^the list of client (\w+) names no current agent but the default one$`,
 			`the list of client $1 names the default agent as current, or none`},

@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -26,7 +27,13 @@ func (m *Model) asks(c *conn, r transcript.Record) {
 	if !m.tells(c, r) {
 		m.strange = true
 	}
+	if m.ours() {
+		a.tests = m.situation(a)
+		m.seated[c.name] = m.seated[c.name] || a.of == nil
+		maps.DeleteFunc(m.seated, func(_ string, is bool) bool { return !is })
+	}
 	if s := a.of; s != nil {
+		a.run = s.running
 		a.begun, a.held = s.begun || s.waiting, s.holds || s.waiting
 	}
 	for _, o := range c.open {
@@ -52,6 +59,10 @@ func (m *Model) asksElsewhere(c *conn, a *ask) {
 	a.of = nil
 	s := m.sessions[a.session]
 	if s == nil {
+		return
+	}
+	if m.ours() {
+		a.of = s
 		return
 	}
 	c.unsure = true // it is announced on another connection, or no longer
@@ -113,7 +124,9 @@ func (m *Model) easy(a *ask) bool {
 }
 
 // unbound reports whether a switch is for the session of a connection that has none, and has never asked for one.
-func (m *Model) unbound(a *ask) bool { return a.of == nil && !a.named && !a.c.sought && !a.c.other }
+func (m *Model) unbound(a *ask) bool {
+	return a.of == nil && !a.named && !a.c.other && (!a.c.sought || m.ours() && !a.c.unsure && a.c.asked == 0)
+}
 
 // owned reports whether it is certain which session a switch is for.
 func (m *Model) owned(a *ask) bool {
@@ -139,7 +152,7 @@ func (a *ask) fits(r transcript.Record) bool {
 // answer returns the switch that an event answers, nil if that is unknown, and whether there was any.
 func (m *Model) answer(c *conn, r transcript.Record) (a *ask, asked bool) {
 	before := slices.Clone(c.open)
-	if len(before) == 0 {
+	if len(before) == 0 || m.ofAnother(c, r) {
 		return nil, false
 	}
 	c.book.Settle(message(r))

@@ -27,6 +27,9 @@ func (m *Model) codesFor(a *ask) (codes []string) {
 			codes = append(codes, vocab.InvalidAgentIDFormat)
 		}
 	}
+	if m.ours() && a.elsewhere() {
+		return nil
+	}
 	certain := m.unbound(a) || m.nowhere(a)
 	if certain || a.of == nil && len(codes) > 0 {
 		codes = append(codes, vocab.SessionNotFound)
@@ -53,7 +56,8 @@ func (m *Model) forCodes(a *ask, codes []string) (all, first []string) {
 	case len(codes) > 1:
 		return []string{"AS-080"}, nil
 	case codes[0] == vocab.AgentBusy:
-		return []string{"AS-065", "AS-066", "AS-090", "AC-077"}, []string{"AS-090"}
+		return []string{"AS-064", "AS-065", "AS-066", "AS-090", "AC-077", "AS-109", "AS-110", "AS-111", "AS-112", "AS-125"},
+			m.ofBusy(a)
 	case id == "":
 		return []string{"AS-070", "AS-087"}, []string{"AS-070"}
 	case codes[0] == vocab.InvalidAgentIDFormat:
@@ -69,7 +73,20 @@ func (m *Model) forCodes(a *ask, codes []string) (all, first []string) {
 	case a.named:
 		return []string{"AS-091", "AS-127"}, []string{"AS-091", "AS-127"}
 	}
-	return []string{"AS-082", "AS-097", "AS-104", "AS-127"}, []string{"AS-082", "AS-097", "AS-104", "AS-127"}
+	all = []string{"AS-082", "AS-097", "AS-104", "AS-127"}
+	if a.c.sought { // it has lost its session to another connection, or was refused it
+		all = []string{"AS-094", "AS-095"}
+	}
+	return all, all
+}
+
+// ofBusy returns the clauses that ask for a refusal as busy. If there are other clients, it may have gone to one of
+// them.
+func (m *Model) ofBusy(a *ask) []string {
+	if m.withOthers(a.c) {
+		return []string{"AS-064", "AS-090", "AS-109", "AS-110", "AS-111", "AS-112", "AS-125"}
+	}
+	return []string{"AS-064", "AS-090"}
 }
 
 func oneOf(codes []string) string {
@@ -83,6 +100,12 @@ func (m *Model) coded(c *conn, a *ask, r transcript.Record, codes []string) {
 	right := slices.Contains(codes, code)
 	if id, is := a.id.(string); is && id == "" && code == vocab.AgentNotFound {
 		all = append(all, "AS-076")
+	}
+	if right && code == vocab.AgentBusy {
+		all = append(all, "AS-062")
+	}
+	if !right && m.alone(a.answers(code)...) && len(m.breaks(a, code)) > 0 {
+		all = m.breaks(a, code)
 	}
 	m.judge(r, right, oneOf(codes), all...)
 	id, is := a.id.(string)

@@ -21,10 +21,13 @@ func (m *Model) isNew(c *conn, r transcript.Record, id string) {
 		return
 	}
 	o := s.owner
+	if m.Apart != nil && m.Apart(c.name, o.name) {
+		return
+	}
 	judge := func() {
 		m.broken(r, fmt.Sprintf("a new session: %s is that of connection %s, which is still open", id, o.name), "AS-094")
 	}
-	if o.heard > c.opened {
+	if m.ours() || o.heard > c.opened {
 		judge()
 	} else if o.waiting == nil {
 		o.waiting = judge
@@ -147,9 +150,6 @@ func (m *Model) begins(s *session, r transcript.Record, previous string) {
 				"AS-058", "AS-093")
 			return
 		}
-	}
-	if m.ours() && !m.changed {
-		m.broken(r, "the agent that new sessions begin with: "+m.fresh, "AS-055", "AS-056", "AS-128")
 	}
 }
 

@@ -12,8 +12,12 @@ import (
 
 // event takes an event on a connection.
 func (m *Model) event(c *conn, r transcript.Record) {
-	if r.Event.Again && answersSwitch(r) && len(c.open) > 0 { // whether it is a repeat, or the answer, is unknown
-		c.unsure = true
+	fits := func(a *ask) bool { return !m.ours() || a.fits(r) }
+	if r.Event.Again && answersSwitch(r) && slices.ContainsFunc(c.open, fits) {
+		c.unsure = true // whether it is a repeat, or the answer, is unknown
+	}
+	if m.ours() && r.Event.Again && r.Event.Type == vocab.AgentSwitchedEvent {
+		m.announcedTwice(c, r)
 	}
 	if r.Event.Again || !slices.Contains(ours, r.Event.Type) {
 		return
@@ -28,7 +32,7 @@ func (m *Model) event(c *conn, r transcript.Record) {
 	m.goesOn(c, r)
 	switch r.Event.Type {
 	case vocab.AgentListEvent:
-		m.lists(c, r)
+		m.listed(c, r)
 	case vocab.AgentSwitchedEvent:
 		m.switched(c, r)
 	case vocab.ErrorEvent:
@@ -37,8 +41,10 @@ func (m *Model) event(c *conn, r transcript.Record) {
 		if c.asked == 1 && c.loads == "" {
 			m.isNew(c, r, text(r, vocab.SessionID))
 		}
+		m.gives(c, r, text(r, vocab.SessionID))
 		m.binds(c, text(r, vocab.SessionID), "", nil)
 	case vocab.SessionLoadedEvent:
+		m.gives(c, r, text(r, vocab.SessionID))
 		m.binds(c, "", text(r, vocab.SessionID), nil)
 	}
 }
@@ -47,7 +53,15 @@ func (m *Model) event(c *conn, r transcript.Record) {
 // switch should have been refused.
 func (m *Model) goesOn(c *conn, r transcript.Record) {
 	s := c.bound
+	if of := m.sessions[text(r, vocab.SessionID)]; m.ours() && of != nil && r.Event.Type == vocab.CompleteEvent {
+		s = of
+	}
 	if s == nil {
+		return
+	}
+	if id, named := member(r, vocab.SessionID); m.ours() && named && id != nil && id != any(s.id) &&
+		r.Event.Type == vocab.CompleteEvent {
+		s.elsewhere = true
 		return
 	}
 	asks := r.Event.Type == vocab.ConfirmationRequestEvent || r.Event.Type == vocab.QuestionRequestEvent
@@ -60,13 +74,21 @@ func (m *Model) goesOn(c *conn, r transcript.Record) {
 	if len(s.said) < maxOpen {
 		s.said[said] = true
 	}
-	if s.during != nil && s.running && !again {
+	if m.ours() && ends {
+		m.ends(s, r)
+	}
+	s.told = s.told || r.Event.Type == vocab.MessageEvent
+	if m.ours() && !s.doubled && s.running && !again {
+		m.goesOnStill(s)
+	} else if s.during != nil && s.running && !again && !m.ours() {
 		m.broken(*s.during, fmt.Sprintf("agent_busy, as a turn goes on (record %d)", r.N), "AS-064", "AS-090")
 	}
-	s.during = nil
+	if !s.doubled {
+		s.during = nil
+	}
 	s.begun = s.running && !ends
 	s.running, s.holds = s.running && !ends, s.holds && !ends
-	s.waiting = asks
+	s.waiting = asks || m.ours() && s.waiting && !ends
 }
 
 // opens enters what a server owes to a new connection.
@@ -111,8 +133,8 @@ func (m *Model) greets(c *conn, r transcript.Record) {
 	}
 }
 
-// lists judges an agent_list.
-func (m *Model) lists(c *conn, r transcript.Record) {
+// listed judges an agent_list.
+func (m *Model) listed(c *conn, r transcript.Record) {
 	m.out = append(m.out, AgentList(r)...)
 	names := namesIn(r, vocab.Agents)
 	if !c.listed && !c.acted {
@@ -123,6 +145,11 @@ func (m *Model) lists(c *conn, r transcript.Record) {
 		m.judge(r, hasBuiltins(names), "agent_list with "+strings.Join(vocab.BuiltinIDs, ", "), "AS-009", "AS-001", "AS-034",
 			"AS-117", "AS-129")
 		m.listsCustom(r)
+		m.shows(c, r, names)
+	}
+	if m.ours() {
+		m.addressed(c, r)
+		m.likeExamples(r)
 	}
 	current, has := member(r, vocab.CurrentAgentID)
 	id, is := current.(string)
@@ -134,12 +161,17 @@ func (m *Model) lists(c *conn, r transcript.Record) {
 	if m.Strict {
 		m.judge(r, id == m.Default, "strict: the default agent's id, "+m.Default, "AS-123")
 	}
-	switch again := c.listed && !c.failed && !c.unsure; {
+	if c.listed && m.ours() {
+		m.listsAgain(c, r)
+	}
+	c.listAt = r.N
+	switch again := !m.ours() && c.listed && !c.failed && !c.unsure; {
 	case again && len(c.open) == 0:
 		m.broken(r, unasked, "AS-024")
 	case again && len(c.open) == 1:
 		c.extra = r
 	}
+	c.latestList = r
 	if broken(Agents(r), "AS-083", "AS-113") { // what it lists is unknown
 		c.listed, c.names = true, nil
 		return
@@ -159,19 +191,48 @@ func (m *Model) lists(c *conn, r transcript.Record) {
 
 // listsCustom judges that a list has the custom agents that are known, as they are configured.
 func (m *Model) listsCustom(r transcript.Record) {
+	for _, want := range m.Custom {
+		m.judge(r, lists(r, want), fmt.Sprintf("a list with the custom agent %s, named %q, %q, as configured", want.ID,
+			want.Name, want.Description), "AS-002", "AS-010", "AS-034", "AS-117")
+	}
+}
+
+// lists reports whether an agent is in a list. Its name and description are compared if they are known, and texts in
+// the list.
+func lists(r transcript.Record, want vocab.AgentInfo) bool {
 	agents, _ := member(r, vocab.Agents)
 	all, _ := agents.([]any)
-	for _, want := range m.Custom {
-		listed := slices.ContainsFunc(all, func(e any) bool {
-			id, _ := field(e, "id")
-			name, _ := field(e, "name")
-			description, _ := field(e, "description")
-			return id == any(want.ID) && (want.Name == "" || name == any(want.Name) || !isString(name)) &&
-				(want.Description == "" || description == any(want.Description) || !isString(description))
-		})
-		m.judge(r, listed, fmt.Sprintf("a list with the custom agent %s, named %q, %q, as configured", want.ID, want.Name,
-			want.Description), "AS-002", "AS-010", "AS-034", "AS-117")
+	return slices.ContainsFunc(all, func(e any) bool {
+		id, _ := field(e, "id")
+		name, _ := field(e, "name")
+		description, _ := field(e, "description")
+		return id == any(want.ID) && (want.Name == "" || name == any(want.Name) || !isString(name)) &&
+			(want.Description == "" || description == any(want.Description) || !isString(description))
+	})
+}
+
+// examples are the agents of the list in the source.
+var examples = map[string]vocab.AgentInfo{
+	"AS-035": {ID: "general", Name: "General", Description: "通用主代理"},
+	"AS-036": {ID: "requirement_analyzer", Name: "Requirement Analyzer", Description: "需求分析代理"},
+	"AS-037": {ID: "debugger", Name: "Debugger", Description: "调试代理"},
+	"AS-038": {ID: "code_reviewer", Name: "Code Reviewer", Description: "代码审查专家"},
+}
+
+// likeExamples compares a list with the one of the source.
+func (m *Model) likeExamples(r transcript.Record) {
+	for clause, a := range examples {
+		m.judge(r, lists(r, a), fmt.Sprintf("the agent %+v", a), clause)
 	}
+	agents, _ := member(r, vocab.Agents)
+	all, _ := agents.([]any)
+	var ids []any
+	for _, e := range all[:min(len(all), len(vocab.BuiltinIDs))] {
+		id, _ := field(e, "id")
+		ids = append(ids, id)
+	}
+	m.judge(r, fmt.Sprint(ids) == fmt.Sprint(vocab.BuiltinIDs), strings.Join(vocab.BuiltinIDs, ", ")+
+		", then custom agents", "AS-039")
 }
 
 const unasked = "no agent_list but that on connecting and with failed switches"
@@ -206,39 +267,38 @@ func (m *Model) switched(c *conn, r transcript.Record) {
 	m.nameAgrees(c, r)
 	current, previous := text(r, vocab.CurrentAgentID), text(r, vocab.PreviousAgentID)
 	a, asked := m.answer(c, r)
+	if a == nil && !asked {
+		m.crosses(c, r, current, previous)
+	}
 	if a == nil {
-		if !asked {
-			m.crosses(c, r, current, previous)
-		}
-		if c.bound != nil {
-			c.bound.agent, c.bound.refused, c.bound.virgin = "", "", false
+		if s := c.bound; s != nil && (asked || !m.ours()) {
+			s.agent, s.refused, s.virgin = "", "", false
 		}
 		m.latest = nil
 		return
 	}
 	m.kept(r, "AS-042")
-	if !m.accepts(a, r, current) {
+	m.toldTwice(c)
+	if !m.accepts(a, r, current) && (!m.ours() || a.of == nil || len(m.codesFor(a)) > 0) {
 		return
 	}
 	later := a.of != nil && a.of.agent != ""
 	switch s := a.of; {
+	case m.ours() && a.elsewhere():
+		m.switchesElsewhere(a, r, current, previous)
+		return
+	case m.ours() && s != nil:
+		m.starts(a, r, fmt.Sprint(a.id))
 	case s != nil:
 		m.binding(c, a, r)
-		if len(m.conns) > 1 {
-			m.kept(r, "AS-095")
-		}
 		m.leads(s, r, previous)
-		if a.begun && s.waiting {
-			m.broken(r, "agent_busy, as a request to the user is open", "AS-064")
-		}
-		s.agent, s.refused, s.virgin, m.latest, c.elsewhere = current, "", false, s, false
-		if a.begun && s.running {
-			s.during = &r
-		}
 	case a.named && c.bound != nil && resembles(a.session, c.bound.id):
 		m.broken(r, "session_not_found, because the session of the connection is "+c.bound.id, "AS-091", "AS-127")
 	case !a.named && c.lost != nil:
 		m.broken(r, "session_not_found, because another connection has loaded the session", "AS-094")
+	}
+	if a.of != nil {
+		m.moves(a, r)
 	}
 	if _, has := c.names[current]; has {
 		m.kept(r, "AS-012")
@@ -253,6 +313,22 @@ func (m *Model) switched(c *conn, r transcript.Record) {
 	m.kept(r, "AS-011", "AS-017", "AS-018", "AS-116", "AC-116")
 }
 
+// moves notes that a switch has moved its session to another agent.
+func (m *Model) moves(a *ask, r transcript.Record) {
+	s := a.of
+	if len(m.conns) > 1 {
+		m.kept(r, "AS-095")
+	}
+	if a.begun && s.waiting {
+		m.broken(r, "agent_busy, as a request to the user is open", "AS-064")
+	}
+	s.past = past{initial: s.past.initial, reloaded: s.past.reloaded, switches: s.past.switches + 1, doubt: s.past.doubt}
+	s.agent, s.refused, s.virgin, m.latest, a.c.elsewhere = fmt.Sprint(a.id), "", false, s, false
+	if (a.begun || m.ours() && a.run) && s.running {
+		s.during = &r
+	}
+}
+
 // nameAgrees judges the name of the agent in an agent_switched by the latest list of the connection. In a run only a
 // hook renames agents; elsewhere it is not known before the next list.
 func (m *Model) nameAgrees(c *conn, r transcript.Record) {
@@ -260,9 +336,13 @@ func (m *Model) nameAgrees(c *conn, r transcript.Record) {
 	listed, has := c.names[current]
 	name, _ := member(r, vocab.AgentName)
 	switch same := wjson.Equal(name, listed); {
-	case c.names == nil || m.ours() && (m.changed || !has):
+	case c.names == nil || m.ours() && (m.changed && (m.change.shown == 0 || c.opened < m.change.shown) || !has):
 	case has && (same || m.ours()):
-		m.judge(r, same, "agentName as in agent_list", "AS-045")
+		about := []string{"AS-045"}
+		if m.isCustom(current) {
+			about = append(about, "AS-046")
+		}
+		m.judge(r, same, "agentName as in agent_list", about...)
 	case len(c.misfit) < maxOpen:
 		c.misfit[current] = misnamed{r, listed, has}
 	}
@@ -278,7 +358,7 @@ func (m *Model) accepts(a *ask, r transcript.Record, current string) bool {
 		case codes[0] == vocab.AgentNotFound && !m.removed: // its list may be wrong
 			all = first
 		case m.ours():
-			all = append(all, "AS-013", "AS-085")
+			all = append(all, "AS-013", "AS-085", "AS-053", "AS-054")
 		}
 		m.broken(r, oneOf(codes), all...)
 	case current == id:

@@ -43,8 +43,8 @@ func All() []monitor.Monitor {
 		{Name: ErrorShape, Clauses: ofErrors,
 			Text:  "every error that answers a switch has errorCode and message, and any list has the right form",
 			Check: each(vocab.ErrorEvent, switchError)},
-		{Name: FoundBySteps, Clauses: []string{"AS-006", "AS-007", "AS-011", "AS-012", "AS-013", "AS-029", "AS-041", "AS-043",
-			"AS-044", "AS-052", "AS-094"}, Text: "what a step has found, and what explains failed checks of other clauses",
+		{Name: FoundBySteps, Clauses: []string{"AS-005", "AS-007", "AS-015", "AS-029", "AS-057", "AS-058",
+			"AS-059"}, Text: "what a step has found, and what explains failed checks of other clauses",
 			Check: func([]transcript.Record) []verdict.Finding { return nil }},
 		of(obligation.Ours, "connections", "the lists and names of a connection agree, and no connection receives what only "+
 			"another one asked for, or an answer before agent_list", "AS-045", "AS-052", "AS-059", "AS-095", "AS-106"),

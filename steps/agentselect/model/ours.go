@@ -30,6 +30,7 @@ const inVain = " was waited for in vain: "
 // remarked takes a remark of the harness.
 func (m *Model) remarked(c *conn, r transcript.Record) {
 	if strings.HasPrefix(r.Label, "hook ") {
+		m.change, m.acted = hooked(r), r.N
 		m.changed, m.removed = true, m.removed || strings.HasPrefix(r.Label, "hook remove")
 		if m.agents != nil {
 			m.former, m.agents = m.agents, nil
@@ -39,11 +40,29 @@ func (m *Model) remarked(c *conn, r transcript.Record) {
 		c = m.ended[r.Conn] // whose end ended the wait
 	}
 	what, why, vain := strings.Cut(r.Label, inVain)
+	if h := m.change; what == Changed && h.list.N > 0 {
+		m.broken(h.list, h.expected(), "AS-027")
+	}
 	switch turn := r.Label == TurnRuns || r.Label == TurnMayEnd; {
+	case r.Label == Fenced && c != nil:
+		m.fenced(c, r)
+	case r.Label == Tried && c != nil && c.bound != nil:
+		m.tried(c.bound)
 	case turn && c != nil && c.bound != nil:
 		c.bound.holds = r.Label == TurnRuns && c.bound.running
+		if r.Label == TurnRuns {
+			m.goesOnStill(c.bound)
+		}
 	case c == nil || !vain:
 		return
+	}
+	for _, s := range m.sessions {
+		if what == ReplyTo(s.chat) || what == EndOf(s.chat) {
+			m.silent(s, why, what == EndOf(s.chat))
+		}
+	}
+	if s := c.seeking; s != nil && what == GivenTo(s.r.N) {
+		m.ungiven(s, why)
 	}
 	if what == vocab.ConnectedEvent || what == vocab.AgentListEvent {
 		m.ungreeted(c, what, why)
@@ -52,6 +71,9 @@ func (m *Model) remarked(c *conn, r transcript.Record) {
 		if what == AnswerTo(a.r.N) || what == ConfirmationOf(a.r.N) {
 			m.missing(c, a, why, what == ConfirmationOf(a.r.N))
 		}
+	}
+	if a := c.latest; a != nil && what == ConfirmationOf(a.r.N) {
+		m.unconfirmed(a, a.no)
 	}
 }
 
@@ -84,14 +106,19 @@ func (m *Model) missing(c *conn, a *ask, why string, confirms bool) {
 	what, clauses := a.what, a.clauses
 	switch refused := a.owed[0].Clauses[0] != "AS-042"; {
 	case confirms && !refused && strings.HasPrefix(why, "HTTP "):
-		what, clauses = "agent_switched", a.ununderstood()
+		what, clauses = "agent_switched", append(a.ununderstood(), m.why(a, "another error")...)
 	case confirms && !refused:
-		what, clauses = "agent_switched", []string{"AS-011", "AS-017", "AS-042", "AS-084", "AS-116"}
+		what, clauses = "agent_switched", append([]string{"AS-011", "AS-017", "AS-042", "AS-084", "AS-116"},
+			m.why(a, silence)...)
 	case refused && m.conns[c.name] == c: // else the switch may have ended the connection
 		clauses = slices.Concat(clauses[len(clauses)-2:], clauses[:len(clauses)-2])
 	case what == "":
 		what = a.owed[0].What + ", or " + a.owed[1].What
-		clauses = append(clauses, "AS-013", "AS-042", "AS-085")
+		if clauses = append(slices.Clone(clauses), "AS-013", "AS-042", "AS-085"); a.elsewhere() {
+			clauses = append(clauses, "AS-095")
+		} else if a.of != nil && a.of.chats {
+			clauses = append(clauses, "AS-064", "AS-109", "AS-110")
+		}
 	}
 	m.vain(a.r.N, what, why, clauses...)
 	m.tally.Add(a.duty.on, a.duty.owes, obligation.Coverage{Missing: 1})
@@ -108,18 +135,6 @@ func (m *Model) unlisted(a *ask) bool {
 	}
 	_, listed := names[id]
 	return m.ours() && names != nil && !listed && !slices.Contains(vocab.BuiltinIDs, id)
-}
-
-// uncalledFor judges an agent_switched to a client of the harness that has no open switch. One that names a session may
-// be announced wherever that lives.
-func (m *Model) uncalledFor(c *conn, r transcript.Record, current string) {
-	late := slices.ContainsFunc(c.vain, func(a *ask) bool { return a.fits(r) })
-	if m.strange || c.unsure || late || m.named[current] {
-		return
-	}
-	if s := c.bound; s != nil && s.refused == current && current != "" {
-		m.broken(r, "no agent_switched, as the switch to "+current+" was refused", "AS-054")
-	}
 }
 
 // apart judges that the id of a connection is that of no other open one.

@@ -31,7 +31,7 @@ func TestOurs(t *testing.T) {
 		{"closed before the list", hello + "A closed\nA - " + InVain("agent_list", "closed") + "\n",
 			"AC-110 AS-008 AS-016 AS-033 AS-083 AS-105 AS-117"},
 		{"while a turn runs", begun + "A > chat {}\n" + runs + asks(`"debugger"`) + become("general", "debugger", "Debugger"),
-			"AC-077 AS-013 AS-065 AS-066 AS-085 AS-090"},
+			"AC-077 AS-013 AS-053 AS-054 AS-064 AS-065 AS-066 AS-085 AS-090 AS-109 AS-110 AS-111 AS-112 AS-125"},
 		{"sent before the turn runs", begun + asks(`"debugger"`) + "A > chat {}\n" + runs +
 			become("general", "debugger", "Debugger"), ""},
 		{"a code of its own", begun + asks(`"hacker"`) + refuse("not_found", "hacker"), "AS-049 AS-080 AS-089 AS-092 AS-120"},
@@ -57,8 +57,9 @@ func TestOurs(t *testing.T) {
 				broken[id] = broken[id] || !f.OK
 			}
 		}
-		delete(broken, "AC-083") // a timestamp, which is optional
-		maps.DeleteFunc(broken, func(_ string, is bool) bool { return !is })
+		maps.DeleteFunc(broken, func(id string, is bool) bool { // a timestamp is optional, examples are no rules
+			return !is || slices.Contains([]string{"AC-083", "AS-035", "AS-036", "AS-037", "AS-038"}, id)
+		})
 		if got := strings.Join(slices.Sorted(maps.Keys(broken)), " "); got != row.broken {
 			t.Errorf("%s: broken: want %q, got %q", row.reason, row.broken, got)
 		}

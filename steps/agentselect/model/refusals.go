@@ -17,14 +17,26 @@ func (m *Model) fails(c *conn, r transcript.Record) {
 		return
 	}
 	m.says(c, r)
-	m.strays(c, r)
+	if m.ours() {
+		m.errorsUncalled(c, r)
+	} else {
+		m.strays(c, r)
+	}
 	m.refusedToo(c, r)
 	a, asked := m.answer(c, r)
 	c.failed, m.refused = true, refusal{r, a}
+	if a != nil {
+		a.no, c.latest = r, a
+		if s := a.of; s != nil && !a.elsewhere() {
+			s.past.refusals++
+			s.past.busy = s.past.busy || text(r, vocab.ErrorCode) == vocab.AgentBusy
+		}
+	}
 	c.elsewhere = c.elsewhere || a != nil && m.nowhere(a)
 	if asked {
 		m.kept(r, "AS-092", "AS-013")
 	}
+	m.toldTwice(c)
 	if a == nil {
 		if c.bound != nil {
 			c.bound.refused = ""
@@ -32,14 +44,15 @@ func (m *Model) fails(c *conn, r transcript.Record) {
 		return
 	}
 	id, is := a.id.(string)
-	if codes := m.codesFor(a); len(codes) > 0 {
+	if a.elsewhere() && m.ours() { // it may be refused
+	} else if codes := m.codesFor(a); len(codes) > 0 {
 		m.coded(c, a, r, codes)
 	} else if code := text(r, vocab.ErrorCode); code == vocab.SessionNotFound || code == vocab.AgentBusy {
 		m.bySession(c, a, r)
 	} else {
 		m.byID(c, a, r)
 	}
-	if a.of != nil && is {
+	if a.of != nil && is && !a.elsewhere() {
 		a.of.refused = id
 	}
 }
@@ -59,6 +72,7 @@ func (m *Model) failsOtherwise(c *conn, r transcript.Record) {
 		if m.easy(a) {
 			m.misunderstood(a, r, "the switch accepted, as nothing speaks against it")
 		}
+		a.no, c.latest = r, a
 		c.drop(a)
 	}
 	if len(c.open) > 0 || c.asked > 0 {
@@ -180,7 +194,7 @@ func (m *Model) bySession(c *conn, a *ask, r transcript.Record) {
 	case busy && s.created && !s.chats && !a.crowd:
 		m.broken(r, "no agent_busy, because nobody has chatted in the session", "AS-090", "AS-111")
 	case busy && (s.running || s.waiting):
-		m.kept(r, "AS-064", "AS-090", "AS-111")
+		m.kept(r, "AS-064", "AS-090", "AS-109", "AS-110", "AS-111", "AS-112", "AS-125", "AS-062")
 	case busy:
 	case a.named:
 		m.broken(r, "no session_not_found, because the connection is bound to this session", "AS-091", "AS-116")

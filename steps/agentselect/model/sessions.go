@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"cmp"
 	"net/url"
 	"slices"
 	"strconv"
@@ -15,6 +16,8 @@ import (
 // closed forgets the owner of a connection's session: what happens to the session is unspecified.
 func (m *Model) closed(c *conn) {
 	if c != nil && c.bound != nil {
+		c.bound.left, c.bound.holds = cmp.Or(c.bound.agent, c.bound.left), false
+		c.bound.waiting = c.bound.waiting && !m.ours()
 		c.bound.owner, c.bound.agent, c.bound.refused = nil, "", ""
 		c.bound.virgin, c.bound.loaded = false, false
 		c.bound = nil
@@ -56,6 +59,9 @@ func (m *Model) sent(c *conn, r transcript.Record) {
 	if c == nil {
 		return
 	}
+	if id, _ := member(r, vocab.AgentID); r.Event.Type != vocab.SwitchAgentType || !m.unlisted(&ask{id: id, c: c}) {
+		c.act, m.acted = r.N, r.N
+	}
 	c.acted = true
 	if c.list != nil && !c.listed {
 		c.list.Clauses = []string{"AS-033"}
@@ -89,13 +95,17 @@ func (m *Model) seeks(c *conn, r transcript.Record) {
 	if len(c.open) > 0 || c.asked > 0 || !sure {
 		c.unsure = true
 	}
+	c.initial = text(r, vocab.InitialAgentID)
 	c.asked, c.sought, c.loads, c.plain = c.asked+1, true, "", c.names != nil
 	for id := range c.names { // wherever a server lets clients name the first agent
 		c.plain = c.plain && !bytes.Contains(r.Bytes, []byte(strconv.Quote(id))) && !strings.Contains(r.Label, id)
 	}
 	q := request{c: c, sure: sure}
+	c.seeking = &seeking{r: r, load: r.Event.Type == vocab.SessionLoadType,
+		known: m.sessions[text(r, vocab.SessionID)] != nil}
 	if r.Event.Type == vocab.SessionLoadType {
 		c.loads = text(r, vocab.SessionID)
+		m.contested = m.contested || m.sessions[c.loads] != nil && m.sessions[c.loads].owner != nil
 		switch s := m.sessions[c.loads]; {
 		case s == nil || s.owner == nil || s.owner == c:
 		case !sure || r.Kind != transcript.Request || len(s.owner.open) > 0 || s.owner.asked > 0:
@@ -132,9 +142,16 @@ func (m *Model) talks(c *conn, r transcript.Record) {
 	case s == nil:
 		c.unsure = true // the message may have given it a session
 	case r.Event.Type == vocab.ChatType:
+		if m.ours() { // the server may end a turn for another message
+			s.doubled, s.holds, s.waiting = s.running, s.holds && !s.running, s.waiting && !s.running
+			s.chat, s.told, s.responded, s.elsewhere = r.N, false, false, false
+		}
 		s.chats, s.running = true, true
 		s.during = nil
+	case m.ours() && strings.HasSuffix(r.Event.Type, "_response"):
+		s.chats, s.waiting, s.holds, s.responded = true, false, false, true
 	default:
+		s.past.aborted = s.past.aborted || r.Event.Type == vocab.AbortType
 		s.chats, s.waiting, s.running, s.holds, s.begun, s.during = true, false, false, false, false, nil
 	}
 }
@@ -149,7 +166,7 @@ func (m *Model) tells(c *conn, r transcript.Record) bool {
 // answered takes the answer to an HTTP request.
 func (m *Model) answered(r transcript.Record) {
 	v, _, err := wjson.Decode(r.Bytes)
-	success, has := wjson.Lookup(v, "/success")
+	success, has := m.Answers.Success.Get(v)
 	accepted := r.Status/100 == 2 && err == nil && (!has || success == any(true))
 	if a := m.posts[r.Reply]; a != nil {
 		delete(m.posts, r.Reply)
@@ -166,15 +183,18 @@ func (m *Model) answered(r transcript.Record) {
 	switch {
 	case !accepted && q.sure && q.c.asked == 1 && r.Status/100 == 4: // it was refused: the connection stays as it is
 		q.c.asked = 0
+		m.refuses(q.c, r)
 		return
 	case !accepted:
+		m.refuses(q.c, r)
 		if q.c.unsure = true; q.moves != nil && q.moves.owner != nil {
 			q.moves.owner.unsure = true
 		}
 		return
 	}
-	id, _ := wjson.Lookup(v, "/session/id")
+	id, _ := m.Answers.SessionID.Get(v)
 	name, _ := id.(string)
+	m.gives(q.c, r, name)
 	if q.id == "" && q.sure {
 		m.isNew(q.c, r, name)
 	}
@@ -191,7 +211,9 @@ func (m *Model) binds(c *conn, created, loaded string, moves *session) {
 	former := c.bound
 	if former != nil {
 		former.owner = nil
+		c.former = former
 	}
+	m.seated[c.name] = true
 	id := created
 	if loaded != "" {
 		id = loaded
@@ -199,9 +221,12 @@ func (m *Model) binds(c *conn, created, loaded string, moves *session) {
 	s := m.sessions[id]
 	if s == nil || id == "" {
 		c.unsure = c.unsure || loaded != "" // its earlier acts are unknown
-		s = &session{id: id, created: loaded == "", virgin: loaded == "" && c.plain, before: former,
+		s = &session{id: id, created: loaded == "", virgin: loaded == "" && (c.plain || m.ours()), before: former,
 			said: map[string]bool{}}
 	}
+	s.waiting = s.waiting && !m.ours()
+	s.by, s.holds, s.left = c.name, false, cmp.Or(s.agent, s.left)
+	s.past = past{initial: c.initial, reloaded: loaded != ""}
 	if id != "" {
 		m.sessions[id] = s
 		m.bound()
@@ -216,5 +241,5 @@ func (m *Model) binds(c *conn, created, loaded string, moves *session) {
 	default:
 		c.unsure, o.unsure = true, true
 	}
-	s.owner, c.bound, c.lost = c, s, nil
+	s.owner, c.bound, c.lost, c.given = c, s, nil, m.now
 }
