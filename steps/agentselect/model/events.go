@@ -117,6 +117,8 @@ func (m *Model) greets(c *conn, r transcript.Record) {
 		m.judge(r, c.id != "", "connected with a connectionId, a string", "AS-031")
 		m.judge(r, strings.HasPrefix(c.id, "conn_"), "connectionId like conn_xxx", "AS-032")
 		m.apart(c, r)
+	case c.events == 1 && m.ours() && kind == vocab.AgentListEvent:
+		m.broken(r, "connected as the first event, and agent_list as the second", "AS-030", "AS-033")
 	case c.events == 1:
 		m.broken(r, "connected as the first event", "AS-030")
 	case c.events == 2 && c.told:
@@ -261,14 +263,14 @@ func (m *Model) renames(c *conn, names map[string]any) {
 // switched judges an agent_switched.
 func (m *Model) switched(c *conn, r transcript.Record) {
 	m.out = append(m.out, Switched(r)...)
-	if m.ours() {
-		m.ownConnection(r)
-	}
 	m.nameAgrees(c, r)
 	current, previous := text(r, vocab.CurrentAgentID), text(r, vocab.PreviousAgentID)
 	a, asked := m.answer(c, r)
 	if a == nil && !asked {
 		m.crosses(c, r, current, previous)
+	}
+	if m.ours() {
+		m.ownConnection(r)
 	}
 	if a == nil {
 		if s := c.bound; s != nil && (asked || !m.ours()) {

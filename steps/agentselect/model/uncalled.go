@@ -102,7 +102,8 @@ func (m *Model) ofAnother(c *conn, r transcript.Record) bool {
 		id := text(r, vocab.CurrentAgentID)
 		switch same := m.refused.a != nil && m.refused.a.c == o && wjson.Equal(m.refused.r.Event.Data, r.Event.Data); {
 		case o == c:
-		case same, slices.ContainsFunc(o.open, fits), m.wanted[o.name][id] && !m.wanted[c.name][id]:
+		case same && (len(c.open) == 0 || m.refused.a.fits(r)), slices.ContainsFunc(o.open, fits),
+			m.wanted[o.name][id] && !m.wanted[c.name][id]:
 			return true
 		}
 	}
