@@ -223,7 +223,8 @@ func (b *codec) requested(r *transcript.Record) string {
 	at, _, _ = strings.Cut(at, "?")
 	for _, kind := range []string{vocab.SessionCreateType, vocab.SessionLoadType} {
 		e := b.endpoint(kind)
-		if r.Kind == transcript.Request && method == e.Method && strings.HasSuffix(at, e.Path) && e != b.wire.SSE.Message {
+		path, _, _ := strings.Cut(e.Path, "?")
+		if r.Kind == transcript.Request && method == e.Method && strings.HasSuffix(at, path) && e != b.wire.SSE.Message {
 			return kind
 		}
 	}

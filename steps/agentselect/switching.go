@@ -242,8 +242,9 @@ func (s *suite) switchedTo(ctx context.Context, c *client, from, to string) erro
 	if err := s.report(s.T.Len(), nil); err != nil && s.judge.mixed > 0 {
 		return err
 	}
-	previous := field(rec, vocab.PreviousAgentID)
-	return s.isAsTold(rec, from == "" || previous == any(from), "a switch from "+from)
+	current, previous := field(rec, vocab.CurrentAgentID), field(rec, vocab.PreviousAgentID)
+	return s.isAsTold(rec, current == any(to) && (from == "" || previous == any(from)),
+		fmt.Sprintf("a switch from %q to %q", from, to))
 }
 
 // tryRefusals tries whether a client's refused switches, such as fences, have moved its session to another agent than

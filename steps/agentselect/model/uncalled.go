@@ -39,10 +39,13 @@ func (m *Model) fenced(c *conn, r transcript.Record) {
 // announced wherever that lives.
 func (m *Model) uncalledFor(c *conn, r transcript.Record, current string) {
 	late := slices.ContainsFunc(c.vain, func(a *ask) bool { return a.fits(r) })
+	s := c.bound
+	for _, o := range m.conns {
+		late = late || slices.ContainsFunc(o.vain, func(a *ask) bool { return a.fits(r) && a.named && a.of == s })
+	}
 	if m.strange || c.unsure || late {
 		return
 	}
-	s := c.bound
 	for _, o := range m.conns {
 		for _, a := range o.open {
 			if o == c || a.id != any(current) || a.of == nil || !a.named {
@@ -101,7 +104,7 @@ func (m *Model) ofAnother(c *conn, r transcript.Record) bool {
 	for _, o := range m.conns {
 		id := text(r, vocab.CurrentAgentID)
 		switch same := m.refused.a != nil && m.refused.a.c == o && wjson.Equal(m.refused.r.Event.Data, r.Event.Data); {
-		case o == c:
+		case o == c, m.refused.a != nil && same && m.refused.a.of == c.bound && c.bound != nil: // it named this session
 		case same && (len(c.open) == 0 || m.refused.a.fits(r)), slices.ContainsFunc(o.open, fits),
 			m.wanted[o.name][id] && !m.wanted[c.name][id]:
 			return true
