@@ -3,6 +3,7 @@ package agentselect
 import (
 	"context"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -40,13 +41,7 @@ func (s *suite) findsMixtures() {
 	})
 }
 
-func (s *suite) clientNames() (out []string) {
-	for name := range s.clients {
-		out = append(out, name)
-	}
-	slices.Sort(out)
-	return out
-}
+func (s *suite) clientNames() []string { return slices.Sorted(maps.Keys(s.clients)) }
 
 // ownConversation judges that nothing but the conversation of its own session has reached the model for a client's
 // turns.

@@ -128,7 +128,7 @@ func (s *suite) hasAdded(ctx context.Context, id string) error {
 	if err := s.adds(ctx, id); err != nil {
 		return err
 	}
-	_, within, ok, err := s.awaitList(ctx, func(list []vocab.AgentInfo) bool { return hasAgent(list, id) })
+	within, ok, err := s.awaitList(ctx, func(list []vocab.AgentInfo) bool { return hasAgent(list, id) })
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (s *suite) newClientSees(ctx context.Context, how, id, renamed string) erro
 	if !s.configured {
 		return steps.NotTestedf("the configuration was not changed")
 	}
-	_, within, ok, err := s.awaitList(ctx, func(list []vocab.AgentInfo) bool {
+	within, ok, err := s.awaitList(ctx, func(list []vocab.AgentInfo) bool {
 		a, listed := find(list, id)
 		return listed == (how == "offered") && (renamed == "" || a.Name == s.gained[id].Name)
 	})
@@ -178,7 +178,7 @@ func (s *suite) newClientSees(ctx context.Context, how, id, renamed string) erro
 // never been as wanted.
 func (s *suite) awaitList(
 	ctx context.Context, want func([]vocab.AgentInfo) bool,
-) (_ *transcript.Record, within time.Duration, ok bool, err error) {
+) (within time.Duration, ok bool, err error) {
 	c, mark, actor := s.client("new"), s.mark, s.actor
 	defer func() {
 		s.mark, s.actor = mark, actor
@@ -196,7 +196,7 @@ func (s *suite) awaitList(
 	if err == nil && ctx.Err() == nil {
 		try.Over(ok)
 	}
-	return c.list, try.Within, ok, err
+	return try.Within, ok, err
 }
 
 func (s *suite) isOffered(ctx context.Context, c *client, id string) error {

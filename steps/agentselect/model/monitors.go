@@ -10,13 +10,8 @@ import (
 	"parley/transport/transcript"
 )
 
-// Names of monitors under which steps report the faults that explain failed checks.
-const (
-	FoundBySteps  = "found-by-steps"
-	ErrorShape    = "switch-error-shape"
-	SwitchedShape = "agent-switched-shape"
-	ListShape     = "agent-list-shape"
-)
+// FoundBySteps is the monitor under which steps report the faults that explain failed checks.
+const FoundBySteps = "found-by-steps"
 
 // ofErrors are the clauses about the form of an error that answers a switch.
 var ofErrors = []string{"AS-051", "AS-085", "AS-113", "AS-114", "AS-115", "AS-120", "AS-121", "AS-122", "AS-124"}
@@ -34,13 +29,13 @@ var foreign = append([]string{
 // All lists the monitors of agent-select.
 func All() []monitor.Monitor {
 	return []monitor.Monitor{
-		{Name: ListShape, Clauses: []string{"AS-083", "AS-113", "AS-114", "AS-115", "AS-117", "AS-118"},
+		{Name: "agent-list-shape", Clauses: []string{"AS-083", "AS-113", "AS-114", "AS-115", "AS-117", "AS-118"},
 			Text:  "every agent_list has its fields, and entries with an id, a name and a description",
 			Check: each(vocab.AgentListEvent, AgentList), PerRecord: true, Passive: true},
-		{Name: SwitchedShape, Clauses: []string{"AS-084", "AS-119"},
+		{Name: "agent-switched-shape", Clauses: []string{"AS-084", "AS-119"},
 			Text: "every agent_switched has its three fields, all strings", Check: each(vocab.AgentSwitchedEvent, Switched),
 			PerRecord: true, Passive: true},
-		{Name: ErrorShape, Clauses: ofErrors,
+		{Name: "switch-error-shape", Clauses: ofErrors,
 			Text:  "every error that answers a switch has errorCode and message, and any list has the right form",
 			Check: each(vocab.ErrorEvent, switchError)},
 		{Name: FoundBySteps, Clauses: []string{"AS-005", "AS-007", "AS-015", "AS-029", "AS-057", "AS-058",
