@@ -63,6 +63,9 @@ func (m *Model) uncalledFor(c *conn, r transcript.Record, current string) {
 		}
 		return
 	}
+	if m.named[current] && (s == nil || s.past.refusals == 0) {
+		return // it may be of a session that is not known
+	}
 	c.uncalled = r.N
 	var clauses []string
 	if s != nil && s.past.refusals > 0 {
@@ -101,12 +104,14 @@ func (m *Model) ofAnother(c *conn, r transcript.Record) bool {
 	if !m.ours() || slices.ContainsFunc(c.open, fits) {
 		return false
 	}
+	here := func(a *ask) bool { // what names a session may be answered wherever that lives
+		return a.fits(r) && (!a.named || a.of != nil && a.of == c.bound && r.Event.Type == vocab.AgentSwitchedEvent)
+	}
 	for _, o := range m.conns {
-		id := text(r, vocab.CurrentAgentID)
-		switch same := m.refused.a != nil && m.refused.a.c == o && wjson.Equal(m.refused.r.Event.Data, r.Event.Data); {
-		case o == c, m.refused.a != nil && same && m.refused.a.of == c.bound && c.bound != nil: // it named this session
-		case same && (len(c.open) == 0 || m.refused.a.fits(r)), slices.ContainsFunc(o.open, fits),
-			m.wanted[o.name][id] && !m.wanted[c.name][id]:
+		id, last := text(r, vocab.CurrentAgentID), m.refused.a
+		same := last != nil && last.c == o && !last.named && wjson.Equal(m.refused.r.Event.Data, r.Event.Data)
+		if o != c && (same && (len(c.open) == 0 || last.fits(r)) || slices.ContainsFunc(o.open, here) ||
+			m.wanted[o.name][id] && !m.wanted[c.name][id]) {
 			return true
 		}
 	}
