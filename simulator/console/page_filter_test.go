@@ -107,14 +107,17 @@ func TestPageFilter(t *testing.T) {
 // it. Judgements that come later are found.
 func TestPageFilterKept(t *testing.T) {
 	base := pageServer(t).URL
-	at := openTest(t, base)
+	at := openMutant(t, base, "agent-select", "previous-is-current")
+	for _, step := range usual[:3] {
+		ask(t, "POST", at+"/steps", map[string]string{"text": step})
+	}
 	v := visit(t, base+"/#1?filter=type%3Aagent_switched%20-type:ping", "en-US")
 	v.wait("document.querySelector('#counts').textContent.startsWith('1 of ')")
 	v.types("#f-text", "verdict:failed")
 	v.wait("location.hash === '#1?filter=verdict%3Afailed' && document.querySelector('.empty strong')")
 	v.do(chromedp.Reload())
 	v.wait(ready + "document.querySelector('#f-text').value === 'verdict:failed'")
-	ask(t, "POST", at+"/steps", map[string]string{"text": `client A is switched from "general" to "plan"`})
+	ask(t, "POST", at+"/steps", map[string]string{"text": usual[3]})
 	v.wait("document.querySelectorAll('.row').length > 0")
 	v.js("location.hash = '#1?filter=type:agent_switched'")
 	v.wait("document.querySelector('#f-text').value === 'type:agent_switched'")

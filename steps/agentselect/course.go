@@ -252,7 +252,7 @@ func (s *suite) busyWhileFirst(ctx context.Context, c *client) error {
 		return steps.NotTestedf("the turn in the session of client %s does not go on, so the target has ended it, and the "+
 			"switch found the session idle", c.name)
 	}
-	s.T.Remark(c.name, model.TurnRuns)
+	s.T.Remark(c.name, model.TurnWentOn)
 	return s.report(s.T.Len(), nil)
 }
 
@@ -267,7 +267,7 @@ func (s *suite) goesOn(ctx context.Context, c *client, mark int) bool {
 	if s.Env.Brain.Abandoned(quiet, c.turn.nonce) {
 		return false
 	}
-	s.Env.Brain.Release(c.turn.nonce)
+	s.release(c)
 	_, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: mark, Match: s.saysNonce(c, mark)})
 	return miss == nil
 }

@@ -48,7 +48,7 @@ func (s *suite) followsSessions(ctx context.Context) error {
 	for _, name := range s.clientNames() {
 		c := s.clients[name]
 		if t := c.turn; t != nil && t.nonce != "" && !t.over && c.conn != nil {
-			s.Env.Brain.Release(t.nonce)
+			s.release(c)
 			if !c.aborted {
 				_, _ = s.awaitEnd(ctx, c)
 			}

@@ -183,6 +183,7 @@ func (s *suite) heardOnce(ctx context.Context, session string, old, c *client) e
 			other = old
 		}
 		s.pace(ctx, other, s.T.Len(), s.Env.Profile.Limits.Quiet.Duration)
+		s.T.Remark(other.name, model.Fenced)
 		rec.N = s.T.Len()
 	}
 	return s.waited(old, model.AnswerTo(mark), rec, miss)

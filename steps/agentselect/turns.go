@@ -334,7 +334,12 @@ func (s *suite) continues(c *client) error {
 	if c.turn == nil || c.turn.nonce == "" {
 		return steps.NotTestedf("without the model stub no turn of client %s can be ended", c.name)
 	}
+	s.release(c)
+	return nil
+}
+
+// release lets the model of a client's turn answer, so that the turn may end from then on.
+func (s *suite) release(c *client) {
 	s.T.Remark(c.name, model.TurnMayEnd)
 	s.Env.Brain.Release(c.turn.nonce)
-	return nil
 }

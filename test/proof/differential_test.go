@@ -120,7 +120,7 @@ func TestDifferentialFindsNothingBetweenEquals(t *testing.T) {
 func TestDifferentialNamesTheClauseOfAMutant(t *testing.T) {
 	t.Parallel()
 	for i, c := range []struct{ protocol, role, mutant, message string }{
-		{"agent-select", "server", "folds-case", "error"},
+		{"agent-select", "server", "folds-case", "agent_switched"},
 		{"agent-select", "server", "camel-case-codes", "error"},
 		{"session-chat", "server", "agent-id-for-session-id", "system"},
 		{"session-chat", "server", "folds-case", "*"},

@@ -331,6 +331,17 @@ func (m *Model) moves(a *ask, r transcript.Record) {
 	}
 }
 
+// namesAsked reports whether a name is that of an agent that a connection has just asked for, and the id of the message
+// is of none: the id is wrong then, and not the name.
+func (c *conn) namesAsked(current string, name any) bool {
+	return !slices.ContainsFunc(c.open, func(a *ask) bool { return a.id == any(current) }) &&
+		slices.ContainsFunc(c.open, func(a *ask) bool {
+			id, _ := a.id.(string)
+			listed, has := c.names[id]
+			return has && wjson.Equal(listed, name)
+		})
+}
+
 // nameAgrees judges the name of the agent in an agent_switched by the latest list of the connection. In a run only a
 // hook renames agents; elsewhere it is not known before the next list.
 func (m *Model) nameAgrees(c *conn, r transcript.Record) {
@@ -339,12 +350,13 @@ func (m *Model) nameAgrees(c *conn, r transcript.Record) {
 	name, _ := member(r, vocab.AgentName)
 	switch same := wjson.Equal(name, listed); {
 	case c.names == nil || m.ours() && (m.changed && (m.change.shown == 0 || c.opened < m.change.shown) || !has):
+	case has && !same && m.ours() && c.namesAsked(current, name):
 	case has && (same || m.ours()):
 		about := []string{"AS-045"}
 		if m.isCustom(current) {
 			about = append(about, "AS-046")
 		}
-		m.judge(r, same, "agentName as in agent_list", about...)
+		m.judge(r, same, "agentName "+wjson.Compact(listed), about...)
 	case len(c.misfit) < maxOpen:
 		c.misfit[current] = misnamed{r, listed, has}
 	}

@@ -16,10 +16,12 @@ import (
 func InVain(what, why string) string { return what + inVain + why }
 
 // Remarks on a connection: the turn of its session has begun, and goes on until its model is released or the client
-// says something; and its model was released.
+// says something; its model is released; and the turn went on after the latest switch, whether or not it has ended
+// since.
 const (
 	TurnRuns   = "its turn runs"
 	TurnMayEnd = "its turn may end"
+	TurnWentOn = "its turn went on"
 )
 
 // AnswerTo names the answer to the switch in a record.
@@ -43,14 +45,14 @@ func (m *Model) remarked(c *conn, r transcript.Record) {
 	if h := m.change; what == Changed && h.list.N > 0 {
 		m.broken(h.list, h.expected(), "AS-027")
 	}
-	switch turn := r.Label == TurnRuns || r.Label == TurnMayEnd; {
+	switch turn := r.Label == TurnRuns || r.Label == TurnMayEnd || r.Label == TurnWentOn; {
 	case r.Label == Fenced && c != nil:
 		m.fenced(c, r)
 	case r.Label == Tried && c != nil && c.bound != nil:
 		m.tried(c.bound)
 	case turn && c != nil && c.bound != nil:
 		c.bound.holds = r.Label == TurnRuns && c.bound.running
-		if r.Label == TurnRuns {
+		if r.Label != TurnMayEnd {
 			m.goesOnStill(c.bound)
 		}
 	case c == nil || !vain:

@@ -16,6 +16,11 @@ var fourth = strings.TrimSuffix(three, "]") + `,{"id":"later","name":"Later","de
 func TestOurs(t *testing.T) {
 	t.Parallel()
 	const runs = "A - " + TurnRuns + "\n"
+	const chat, ends = "A > chat {}\n", "A < complete {}\n"
+	const own = `A > switch_agent {"agentId":"debugger","sessionId":"s-1"}` + "\n"
+	ofB, onA := strings.ReplaceAll(own, "s-1", "s-2"), become("general", "debugger", "Debugger")
+	busy := refuse("agent_busy", "Session has ongoing task")
+	handed := begun + greetedB + load("B", "conn_2", "s-1", loadFine)
 	inVain := begun + asks(`"debugger"`) + "A - " + InVain(AnswerTo(6), "no such message within 2s") + "\n"
 	for _, row := range []struct{ reason, in, broken string }{
 		{"carried out", begun + debug + back, ""},
@@ -48,6 +53,18 @@ func TestOurs(t *testing.T) {
 			strings.ReplaceAll(absent, three, fourth), ""},
 		{"an agent that was removed", strings.ReplaceAll(begun, three, fourth) + "- hook remove-agent: later\n" +
 			onB(greeted) + strings.ReplaceAll(absent, three, fourth), "AC-082 AS-052"},
+		{"a turn ends once its model is released", begun + chat + runs + "A - " + TurnMayEnd + "\n" + ends, ""},
+		{"a turn ends before that", begun + chat + runs + ends, "AS-062 AS-125"},
+		{"a turn went on after a switch", begun + chat + runs + chat + debug + ends + "A - " + TurnWentOn + "\n",
+			"AS-064 AS-090 AS-109 AS-110"},
+		{"the id of another agent with the right name", begun + asks(`"debugger"`) + become("general", "general", "Debugger"),
+			"AS-044"},
+		{"a refusal on the connection whose session was named", both + ofB + onB(busy), "AS-095"},
+		{"the switch of a session that was named announced there", both + ofB + onB(onA), ""},
+		{"announced to a client without that session", both + own + onB(onA), "AS-007 AS-015 AS-057 AS-058 AS-059 AS-095"},
+		{"announced on the old connection, too", handed + own + onA + onB(onA), "AS-094"},
+		{"announced on the new connection, and the old one", handed + own + onB(onA) + onA, "AS-094"},
+		{"announced on the new connection only", handed + own + onB(onA), ""},
 		{"a list with the wrong form", begun + strings.ReplaceAll(absent, three, `["general"]`),
 			"AS-014 AS-051 AS-089 AS-122 AS-124"},
 	} {

@@ -125,6 +125,8 @@ func (m *Model) starts(a *ask, r transcript.Record, current string) {
 	}
 	expected := "previousAgentId " + fmt.Sprintf("%q", from)
 	switch f := a.c.former; {
+	case from == "" && f != nil && f.agent != s.left && f.agent == previous && m.shared():
+		m.broken(r, "the agent of the session that was loaded, regardless of others", sharing...)
 	case from == "" && f != nil && f.agent != s.left && f.agent == previous:
 		m.broken(r, fmt.Sprintf("the agent of the session that was loaded, and not that of the one before it, %q", previous),
 			"AS-101")
@@ -160,11 +162,17 @@ func (m *Model) startsElsewhere(a *ask, r transcript.Record, from, previous stri
 			"AS-060", "AS-093")...)
 		return
 	}
-	if m.Shared != nil && m.Shared() {
-		tests = sharing
+	if m.shared() {
+		tests = slices.Clone(sharing)
+		if !m.withOthers(a.c) { // nothing in its scenario shows whose agent it is
+			tests = append(tests, "AS-043")
+		}
 	}
 	m.broken(r, fmt.Sprintf("previousAgentId %q", from), tests...)
 }
+
+// shared reports whether sessions are known to share one agent: that explains any other agent than a session's own.
+func (m *Model) shared() bool { return len(m.Mixed) > 0 || m.Shared != nil && m.Shared() }
 
 // without returns clauses without others.
 func without(ids []string, others ...string) []string {

@@ -63,7 +63,11 @@ func (m *Model) uncalledFor(c *conn, r transcript.Record, current string) {
 		}
 		return
 	}
-	if m.named[current] && (s == nil || s.past.refusals == 0) {
+	if a := m.announced; a != nil && a.c == c && a.id == any(current) && a.of == c.lost && c.lost != nil {
+		m.broken(r, "the switch announced on one connection only", "AS-094")
+		return
+	}
+	if m.named[current] && (s == nil || s.past.refusals == 0) && !m.ofItsOwner(c, current) {
 		return // it may be of a session that is not known
 	}
 	c.uncalled = r.N
@@ -86,6 +90,18 @@ func (m *Model) uncalledFor(c *conn, r transcript.Record, current string) {
 	m.broken(r, "no agent_switched on the connection of client "+c.name+", which has asked for none", clauses...)
 }
 
+// ofItsOwner reports whether an announcement to a client is for the switch of another one that has named its own
+// session.
+func (m *Model) ofItsOwner(c *conn, current string) bool {
+	for _, o := range m.conns {
+		own := func(a *ask) bool { return a.named && a.id == any(current) && a.of != nil && a.of == o.bound }
+		if o != c && slices.ContainsFunc(o.open, own) && !m.wanted[c.name][current] {
+			return true
+		}
+	}
+	return false
+}
+
 // announcedHere takes the announcement of a switch that another client has asked for by naming the session.
 func (m *Model) announcedHere(a *ask, r transcript.Record, current string) {
 	s := a.of
@@ -104,9 +120,7 @@ func (m *Model) ofAnother(c *conn, r transcript.Record) bool {
 	if !m.ours() || slices.ContainsFunc(c.open, fits) {
 		return false
 	}
-	here := func(a *ask) bool { // what names a session may be answered wherever that lives
-		return a.fits(r) && (!a.named || a.of != nil && a.of == c.bound && r.Event.Type == vocab.AgentSwitchedEvent)
-	}
+	here := func(a *ask) bool { return a.fits(r) && (!a.named || a.of != nil && a.of == c.bound) }
 	for _, o := range m.conns {
 		id, last := text(r, vocab.CurrentAgentID), m.refused.a
 		same := last != nil && last.c == o && !last.named && wjson.Equal(m.refused.r.Event.Data, r.Event.Data)
@@ -121,15 +135,33 @@ func (m *Model) ofAnother(c *conn, r transcript.Record) bool {
 // errorsUncalled judges an error to a client of the harness that is for the switch of another one.
 func (m *Model) errorsUncalled(c *conn, r transcript.Record) {
 	late := slices.ContainsFunc(c.vain, func(a *ask) bool { return a.fits(r) })
-	if m.strange || c.unsure || c.odd || c.asked > 0 || late || !m.ofAnother(c, r) {
+	own := c.bound != nil && c.bound.doubled && text(r, vocab.ErrorCode) == vocab.AgentBusy // that of a second chat
+	if m.strange || c.unsure || c.odd || c.asked > 0 || late || own || !m.ofAnother(c, r) {
 		return
 	}
 	c.uncalled = r.N
 	clauses := []string{"AS-095", "AS-096", "AS-058", "AS-059"}
+	if m.refusesNamed(c, r) {
+		clauses = clauses[:1]
+	}
 	if m.contested {
 		clauses = append([]string{"AS-094"}, clauses...)
 	}
 	m.broken(r, "no error for the switch of another client on the connection of client "+c.name, clauses...)
+}
+
+// refusesNamed reports whether an error is for a switch by which another client has named the session of a connection.
+// That client is to be told. It waits for no other answer.
+func (m *Model) refusesNamed(c *conn, r transcript.Record) (is bool) {
+	for _, o := range m.conns {
+		for _, a := range slices.Clone(o.open) {
+			if o != c && a.named && a.of != nil && a.of == c.bound && a.fits(r) {
+				o.drop(a)
+				is = true
+			}
+		}
+	}
+	return is
 }
 
 // announcedTwice judges a repeated agent_switched: the session is at the new agent then, and the copy names another one
