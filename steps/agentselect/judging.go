@@ -27,6 +27,7 @@ func (s *suite) model(last int) *model.Model {
 	if s.judge.Model == nil {
 		s.judge.Model = model.New(obligation.Ours)
 		s.judge.Known = model.Known{Default: s.Env.Profile.Agents.Default, Strict: s.Env.Strict,
+			Single:  binding.Of(s.Env.Profile).Correlation.Single,
 			Shared:  func() bool { _, known := s.Env.Learnt.Load(shared{}); return known },
 			Alone:   s.shownAlone,
 			Answers: binding.Of(s.Env.Profile).Fields.Answer,

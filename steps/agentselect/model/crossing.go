@@ -164,7 +164,7 @@ func (m *Model) wants(r transcript.Record) {
 	}
 	m.wanted[r.Conn][id] = true
 	if _, named := member(r, vocab.SessionID); named {
-		m.named[id] = true
+		m.named[id], m.namedAt = true, r.N
 	}
 }
 

@@ -271,10 +271,11 @@ func (m *Model) switched(c *conn, r transcript.Record) {
 	}
 	if m.ours() {
 		m.ownConnection(r)
+		m.heardOnce(c, r, current)
 	}
 	if a == nil {
 		if s := c.bound; s != nil && (asked || !m.ours()) {
-			s.agent, s.refused, s.virgin = "", "", false
+			s.agent, s.refused, s.virgin, s.left, s.first = "", "", false, "", ""
 		}
 		m.latest = nil
 		return

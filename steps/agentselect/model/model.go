@@ -56,6 +56,8 @@ type Model struct {
 	doubted    []doubted
 	wanted     map[string]map[any]bool // connection → agents that it has asked for; kept in a run only
 	named      map[any]bool            // agents asked for in a session that was named; kept in a run only
+	namedAt    int                     // the latest such switch
+	hearing    hearing                 // of one; kept if connections cannot be told apart
 }
 
 // Known is what a run of the harness knows of its target. The zero value: nothing.
@@ -63,6 +65,7 @@ type Known struct {
 	Default string            // the agent that new sessions begin with
 	Custom  []vocab.AgentInfo // agents that the target is configured with; an empty name or description: unknown
 	Strict  bool              // where the source contradicts itself, its strict reading counts
+	Single  bool              // it cannot tell connections apart
 	Answers binding.AnswerFields
 	Shared  func() bool                  // sessions share one agent, as is known; nil: it is not
 	Alone   func(deviation string) bool  // the target has shown it to a client that had it to itself; nil: nothing
@@ -163,7 +166,8 @@ type session struct {
 	during    *transcript.Record // the switch that was carried out in the running turn
 	said      map[string]bool    // events of its turns
 	by        string             // its client
-	left      string             // its agent when its connection ended, or it was loaded
+	left      string             // its agent when its connection ended, or it was loaded; "" if it was not switched
+	first     string             // its agent when it was created; "" if that, or left, is unknown
 	past      past
 	astray    transcript.Record // a switch of it that was announced to the client that asked, and not here
 	chat      int               // the record of the latest chat

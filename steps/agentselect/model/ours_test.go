@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/features/verdict"
 	"parley/steps/obligation"
 )
 
@@ -62,23 +63,71 @@ func TestOurs(t *testing.T) {
 		{"a refusal on the connection whose session was named", both + ofB + onB(busy), "AS-095"},
 		{"the switch of a session that was named announced there", both + ofB + onB(onA), ""},
 		{"announced to a client without that session", both + own + onB(onA), "AS-007 AS-015 AS-057 AS-058 AS-059 AS-095"},
-		{"announced on the old connection, too", handed + own + onA + onB(onA), "AS-094"},
-		{"announced on the new connection, and the old one", handed + own + onB(onA) + onA, "AS-094"},
-		{"announced on the new connection only", handed + own + onB(onA), ""},
+		{"the asker told, too", handed + own + onA + onB(onA), ""},
+		{"the asker told later", handed + own + onB(onA) + onA, ""},
 		{"a list with the wrong form", begun + strings.ReplaceAll(absent, three, `["general"]`),
 			"AS-014 AS-051 AS-089 AS-122 AS-124"},
 	} {
-		broken := map[string]bool{}
-		for _, f := range Judge(obligation.Ours, script(t, row.in)) {
-			for _, id := range f.Clauses {
-				broken[id] = broken[id] || !f.OK
-			}
-		}
-		maps.DeleteFunc(broken, func(id string, is bool) bool { // a timestamp is optional, examples are no rules
-			return !is || slices.Contains([]string{"AC-083", "AS-035", "AS-036", "AS-037", "AS-038"}, id)
-		})
-		if got := strings.Join(slices.Sorted(maps.Keys(broken)), " "); got != row.broken {
+		if got := brokenBy(Judge(obligation.Ours, script(t, row.in))); got != row.broken {
 			t.Errorf("%s: broken: want %q, got %q", row.reason, row.broken, got)
 		}
 	}
+}
+
+// TestKnown checks what the model judges by what it knows of the target.
+func TestKnown(t *testing.T) {
+	t.Parallel()
+	const names = `A > switch_agent {"agentId":"debugger","sessionId":"s-1"}` + "\n"
+	onA, refused := become("general", "debugger", "Debugger"), begun+greetedB+load("B", "conn_2", "s-1", loadFails)
+	loads := begun + greetedB + load("B", "conn_2", "s-1", loadFine)
+	left := begun + onB(begun+debug) + "A closed\n" + load("B", "conn_2", "s-1", loadFine)
+	from := func(agent string) string {
+		return onB(asks(`"requirement_analyzer"`) + become(agent, "requirement_analyzer", "Requirement Analyzer"))
+	}
+	general, single := Known{Default: "general"}, Known{Single: true}
+	shared := Known{Default: "general", Shared: func() bool { return true }}
+	for _, row := range []struct {
+		reason     string
+		known      Known
+		in, broken string
+	}{
+		{"a loaded session with the agent that sessions begin with", general, left + from("general"), ""},
+		{"with the agent of the session before it", general, left + from("debugger"), "AS-101"},
+		{"with that of all sessions", shared, left + from("debugger"), "AS-005 AS-007 AS-015 AS-057 AS-058"},
+		{"a new session with another agent than others begin with", general, begun + asks(`"general"`) +
+			become("debugger", "general", "General"), "AS-022 AS-055 AS-056 AS-128"},
+		{"with that of all sessions, which no other client shows", shared, begun + asks(`"general"`) +
+			become("debugger", "general", "General"), "AS-005 AS-007 AS-015 AS-043 AS-057 AS-058"},
+		{"announced to the new client", single, loads + names + onB(onA), ""},
+		{"announced to the old client", single, loads + names + onA + "B - " + Fenced + "\n", ""},
+		{"announced to the old client, and to the new one", single, loads + names + onA + onB(onA), "AS-094"},
+		{"announced to the new client, and to the old one", single, loads + names + onB(onA) + onA, "AS-094"},
+		{"announced to one after the other", single, loads + names + onA + names + onB(onA), ""},
+		{"announced to a client whose load was refused", single, refused + names + onB(onA),
+			"AS-007 AS-015 AS-057 AS-058 AS-059 AS-094 AS-095"},
+	} {
+		m := New(obligation.Ours)
+		row.known.Answers = m.Answers
+		m.Known = row.known
+		for _, r := range script(t, row.in) {
+			m.Take(r)
+		}
+		if got := brokenBy(m.Findings()); got != row.broken {
+			t.Errorf("%s: broken: want %q, got %q", row.reason, row.broken, got)
+		}
+	}
+}
+
+// brokenBy returns the clauses that findings break, but no examples, and not the form of an optional timestamp.
+func brokenBy(found []verdict.Finding) string {
+	broken := map[string]bool{}
+	for _, f := range found {
+		for _, id := range f.Clauses {
+			broken[id] = broken[id] || !f.OK
+		}
+	}
+	maps.DeleteFunc(broken, func(id string, is bool) bool {
+		return !is || slices.Contains([]string{"AC-083", "AS-035", "AS-036", "AS-037", "AS-038"}, id)
+	})
+	return strings.Join(slices.Sorted(maps.Keys(broken)), " ")
 }

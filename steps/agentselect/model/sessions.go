@@ -16,6 +16,9 @@ import (
 // closed forgets the owner of a connection's session: what happens to the session is unspecified.
 func (m *Model) closed(c *conn) {
 	if c != nil && c.bound != nil {
+		if len(c.open) > 0 { // they may be carried out yet
+			c.bound.agent, c.bound.left, c.bound.first = "", "", ""
+		}
 		c.bound.left, c.bound.holds = cmp.Or(c.bound.agent, c.bound.left), false
 		c.bound.waiting = c.bound.waiting && !m.ours()
 		c.bound.owner, c.bound.agent, c.bound.refused = nil, "", ""
@@ -227,6 +230,9 @@ func (m *Model) binds(c *conn, created, loaded string, moves *session) {
 	s.waiting = s.waiting && !m.ours()
 	s.by, s.holds, s.left = c.name, false, cmp.Or(s.agent, s.left)
 	s.past = past{initial: c.initial, reloaded: loaded != ""}
+	if loaded == "" {
+		s.first = cmp.Or(c.initial, m.Default)
+	}
 	if id != "" {
 		m.sessions[id] = s
 		m.bound()

@@ -124,10 +124,11 @@ func (m *Model) starts(a *ask, r transcript.Record, current string) {
 		tests = append(tests, "AS-043")
 	}
 	expected := "previousAgentId " + fmt.Sprintf("%q", from)
-	switch f := a.c.former; {
-	case from == "" && f != nil && f.agent != s.left && f.agent == previous && m.shared():
+	former := from == "" && m.ofFormer(a.c, previous)
+	switch {
+	case former && m.shared():
 		m.broken(r, "the agent of the session that was loaded, regardless of others", sharing...)
-	case from == "" && f != nil && f.agent != s.left && f.agent == previous:
+	case former:
 		m.broken(r, fmt.Sprintf("the agent of the session that was loaded, and not that of the one before it, %q", previous),
 			"AS-101")
 	case from == "" && is && previous != "":
@@ -148,6 +149,13 @@ func (m *Model) starts(a *ask, r transcript.Record, current string) {
 	if m.uninvolved(a) && s.past.switches > 0 && from != "" && previous != from {
 		m.deviations = append(m.deviations, previousKinds(previous, current, m.Default, told)[:1]...)
 	}
+}
+
+// ofFormer reports whether an agent is that of the session that a connection had before it loaded the one that it has,
+// and none that the latter can have: which one a session has after it was loaded is open.
+func (m *Model) ofFormer(c *conn, agent string) bool {
+	s, f := c.bound, c.former
+	return f != nil && f.agent == agent && s.first != "" && !slices.Contains([]string{s.left, s.first, m.Default}, agent)
 }
 
 // startsElsewhere judges a switch from another agent than that of the session, which no refusal explains: that of

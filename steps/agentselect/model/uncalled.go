@@ -58,13 +58,7 @@ func (m *Model) uncalledFor(c *conn, r transcript.Record, current string) {
 		}
 	}
 	if a := m.announced; a != nil && a.of == s && a.named && a.c != c && a.id == any(current) && s != nil {
-		if s.astray = (transcript.Record{}); m.contested {
-			m.broken(r, "the switch announced on one connection only", "AS-094")
-		}
-		return
-	}
-	if a := m.announced; a != nil && a.c == c && a.id == any(current) && a.of == c.lost && c.lost != nil {
-		m.broken(r, "the switch announced on one connection only", "AS-094")
+		s.astray = transcript.Record{}
 		return
 	}
 	if m.named[current] && (s == nil || s.past.refusals == 0) && !m.ofItsOwner(c, current) {
@@ -94,13 +88,38 @@ func (m *Model) uncalledFor(c *conn, r transcript.Record, current string) {
 // session.
 func (m *Model) ofItsOwner(c *conn, current string) bool {
 	for _, o := range m.conns {
-		own := func(a *ask) bool { return a.named && a.id == any(current) && a.of != nil && a.of == o.bound }
+		own := func(a *ask) bool {
+			return a.named && a.id == any(current) && a.of != nil && a.of == o.bound && !a.of.past.reloaded
+		}
 		if o != c && slices.ContainsFunc(o.open, own) && !m.wanted[c.name][current] {
 			return true
 		}
 	}
 	return false
 }
+
+// hearing is the announcement of a switch that named a session.
+type hearing struct {
+	c       *conn
+	r       transcript.Record
+	current string
+}
+
+// heardOnce judges that a switch which names a session is announced to one of the clients that contend for that. If the
+// target cannot tell connections apart, nothing else shows which of them has the session.
+func (m *Model) heardOnce(c *conn, r transcript.Record, current string) {
+	if !m.contends() || !m.named[current] {
+		return
+	}
+	if h := m.hearing; h.c != nil && h.c != c && h.current == current && h.r.N > m.namedAt {
+		m.broken(r, "the switch announced on one connection only", "AS-094")
+	}
+	m.hearing = hearing{c, r, current}
+}
+
+// contends reports whether which client has a session is unknown: one has loaded that of another, and the target cannot
+// tell connections apart.
+func (m *Model) contends() bool { return m.Single && m.contested }
 
 // announcedHere takes the announcement of a switch that another client has asked for by naming the session.
 func (m *Model) announcedHere(a *ask, r transcript.Record, current string) {
@@ -214,7 +233,7 @@ func (m *Model) switchesElsewhere(a *ask, r transcript.Record, current, previous
 	case a.c.bound != nil && previous == a.c.bound.agent:
 		m.broken(r, fmt.Sprintf("the session with its own agent, not %q of that of the connection", previous), "AS-093")
 	}
-	if s.owner != nil {
+	if s.owner != nil && !m.contends() {
 		s.astray = r
 	}
 	s.agent, s.virgin, s.refused, m.announced = current, false, "", a
