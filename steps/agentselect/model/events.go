@@ -263,7 +263,8 @@ func (m *Model) renames(c *conn, names map[string]any) {
 // switched judges an agent_switched.
 func (m *Model) switched(c *conn, r transcript.Record) {
 	m.out = append(m.out, Switched(r)...)
-	m.nameAgrees(c, r)
+	name, _ := member(r, vocab.AgentName)
+	defer m.nameAgrees(c, r, name, c.namesAsked(text(r, vocab.CurrentAgentID), name)) // a wrong id comes first
 	current, previous := text(r, vocab.CurrentAgentID), text(r, vocab.PreviousAgentID)
 	a, asked := m.answer(c, r)
 	if a == nil && !asked {
@@ -333,7 +334,7 @@ func (m *Model) moves(a *ask, r transcript.Record) {
 }
 
 // namesAsked reports whether a name is that of an agent that a connection has just asked for, and the id of the message
-// is of none: the id is wrong then, and not the name.
+// is of none: the id may be what is wrong.
 func (c *conn) namesAsked(current string, name any) bool {
 	return !slices.ContainsFunc(c.open, func(a *ask) bool { return a.id == any(current) }) &&
 		slices.ContainsFunc(c.open, func(a *ask) bool {
@@ -345,19 +346,21 @@ func (c *conn) namesAsked(current string, name any) bool {
 
 // nameAgrees judges the name of the agent in an agent_switched by the latest list of the connection. In a run only a
 // hook renames agents; elsewhere it is not known before the next list.
-func (m *Model) nameAgrees(c *conn, r transcript.Record) {
+func (m *Model) nameAgrees(c *conn, r transcript.Record, name any, asked bool) {
 	current := text(r, vocab.CurrentAgentID)
 	listed, has := c.names[current]
-	name, _ := member(r, vocab.AgentName)
 	switch same := wjson.Equal(name, listed); {
 	case c.names == nil || m.ours() && (m.changed && (m.change.shown == 0 || c.opened < m.change.shown) || !has):
-	case has && !same && m.ours() && c.namesAsked(current, name):
 	case has && (same || m.ours()):
 		about := []string{"AS-045"}
 		if m.isCustom(current) {
 			about = append(about, "AS-046")
 		}
-		m.judge(r, same, "agentName "+wjson.Compact(listed), about...)
+		expected := "agentName " + wjson.Compact(listed)
+		if asked {
+			expected = "agentName as in agent_list"
+		}
+		m.judge(r, same, expected, about...)
 	case len(c.misfit) < maxOpen:
 		c.misfit[current] = misnamed{r, listed, has}
 	}
@@ -379,7 +382,7 @@ func (m *Model) accepts(a *ask, r transcript.Record, current string) bool {
 	case current == id:
 		m.kept(r, "AS-044")
 	default:
-		m.broken(r, "currentAgentId as requested: "+id, "AS-044")
+		m.broken(r, fmt.Sprintf("currentAgentId %q", id), "AS-044")
 	}
 	if is && current == id {
 		return true

@@ -59,7 +59,7 @@ func TestOurs(t *testing.T) {
 		{"a turn went on after a switch", begun + chat + runs + chat + debug + ends + "A - " + TurnWentOn + "\n",
 			"AS-064 AS-090 AS-109 AS-110"},
 		{"the id of another agent with the right name", begun + asks(`"debugger"`) + become("general", "general", "Debugger"),
-			"AS-044"},
+			"AS-044 AS-045"},
 		{"a refusal on the connection whose session was named", both + ofB + onB(busy), "AS-095"},
 		{"the switch of a session that was named announced there", both + ofB + onB(onA), ""},
 		{"announced to a client without that session", both + own + onB(onA), "AS-007 AS-015 AS-057 AS-058 AS-059 AS-095"},
