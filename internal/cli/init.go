@@ -181,7 +181,11 @@ func runInit(ctx context.Context, args []string, o initOptions, s *streams) erro
 	if err := writeProfile(o, text); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.Out, "%s is written; next: parley doctor --target %s\n", o.out, shellWord(o.out))
+	named := ""
+	if folder := folders[o.protocol]; folder != "" {
+		named = "--protocol " + folder + " "
+	}
+	_, err = fmt.Fprintf(s.Out, "%s is written; next: parley doctor %s--target %s\n", o.out, named, shellWord(o.out))
 	return err
 }
 

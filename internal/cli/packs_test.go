@@ -48,6 +48,7 @@ func TestFolderProtocol(t *testing.T) {
 			"nonsense-is-busy,anybodys-ticket,accepted-is-ok"}},
 		{"simulate --protocol " + folder + " --as server --mutant never-closed", 0,
 			[]string{"explain", "--protocol", folder, "never-closed"}},
+		{"0 of them", 0, []string{"load", "--protocol", folder, "--sessions", "10", "--duration", "500ms", "--out", here}},
 		{"is played by a script", verdict.ExitUsage, []string{"serve", "--protocol", folder}},
 	} {
 		out, errs, code := invoke(t, c.args...)

@@ -84,6 +84,18 @@ func (c codec) encode(kind string, members map[string]any, find func(string) (an
 	return c.carry(kind, b, find)
 }
 
+// filled returns the message of a type as its template has it, and its members.
+func (c codec) filled(kind string, find func(string) (any, error)) (driver.Message, map[string]any, error) {
+	template, _ := c.doc.sends[kind].(map[string]any)
+	body, err := fill(template, find)
+	if err != nil {
+		return driver.Message{}, nil, err
+	}
+	members := body.(map[string]any)
+	m, err := c.encode(kind, members, find)
+	return m, members, err
+}
+
 // carry puts bytes into a message of the transport.
 func (c codec) carry(label string, body []byte, find func(string) (any, error)) (driver.Message, error) {
 	m := driver.Message{Label: label, Body: body}

@@ -30,6 +30,7 @@ type document struct {
 	bags     []bag
 	rules    []*rule
 	phrases  []phrase
+	load     []string // types that a session under load sends
 
 	stepClauses []string // tested clauses of which no rule says anything
 }

@@ -29,7 +29,7 @@ var explorers = []string{"A", "B"}
 // Explore implements steps.Explorer: two clients send, in any order, what the scenarios of the folder send, about what
 // is their own or the other's; they lose their connections and connect again; and the server answers what it owes.
 func (p *Pack) Explore(draw *rapid.T) []string {
-	e := &exploration{acts: p.acts(), greet: p.givenBy(connecting), has: map[string]map[string]bool{},
+	e := &exploration{acts: p.acts(), greet: p.doc.givenBy(connecting), has: map[string]map[string]bool{},
 		there: map[string]bool{}}
 	one := rapid.Custom(func(t *rapid.T) drawn {
 		return drawn{client: rapid.SampledFrom(explorers).Draw(t, "client"),
@@ -154,7 +154,7 @@ func (p *Pack) acts() []sending {
 		seen[a.text] = true
 		template, _ := p.doc.sends[a.kind].(map[string]any)
 		p.holesOf(&a, template)
-		a.gives = p.givenBy(a.kind)
+		a.gives = p.doc.givenBy(a.kind)
 		if !slices.ContainsFunc(append(slices.Clone(a.needs), a.ofOther...), p.unknownValue) {
 			out = append(out, a)
 		}
@@ -195,12 +195,12 @@ func (p *Pack) isKept(name string) bool {
 func (p *Pack) unknownValue(name string) bool { return !p.isKept(name) }
 
 // givenBy lists what a client keeps from what the server owes because of a message.
-func (p *Pack) givenBy(kind string) (names []string) {
-	for _, r := range p.doc.rules {
+func (d *document) givenBy(kind string) (names []string) {
+	for _, r := range d.rules {
 		if !r.on.is(kind) {
 			continue
 		}
-		for _, k := range p.doc.keeps {
+		for _, k := range d.keeps {
 			if slices.ContainsFunc(r.owes, func(o *owing) bool { return slices.ContainsFunc(k.on.types, o.is) }) {
 				names = append(names, k.name)
 			}

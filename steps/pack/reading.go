@@ -34,7 +34,7 @@ var (
 func (rd *reader) read(text []byte) {
 	root := rd.Read(text, "protocol")
 	if !root.There() || !rd.Keys(root, "a protocol", "protocol", "prefix", "document", "capabilities", "transports",
-		"message", "sends", "receives", "keeps", "stages", "fence", "state", "rules", "phrases") {
+		"message", "sends", "receives", "keeps", "stages", "fence", "state", "rules", "phrases", "load") {
 		return
 	}
 	d := rd.doc
@@ -54,6 +54,7 @@ func (rd *reader) read(text []byte) {
 	}
 	rd.readKeeps(root.At("keeps"))
 	rd.readStages(root.At("stages"))
+	rd.readLoad(root.At("load"))
 	rd.readFence(root.At("fence"))
 	for _, v := range rd.listAt(root, "rules") {
 		rd.readRule(v)

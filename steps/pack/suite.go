@@ -80,13 +80,17 @@ func (s *suite) keep(m *message) {
 			s.RecordReach(steps.Greeted + steps.Reach(i))
 		}
 	}
-	in := s.model.scopeOf(m)
-	for _, k := range s.doc.keeps {
+	s.doc.keep(m, s.model.scopeOf(m), s.client(m.r.Conn).kept)
+}
+
+// keep notes what a client keeps of a message.
+func (d *document) keep(m *message, in expression.Scope, kept map[string]any) {
+	for _, k := range d.keeps {
 		if !k.on.selects(m, in) {
 			continue
 		}
 		if v, err := k.value.Value(in); err == nil && v != nil {
-			s.client(m.r.Conn).kept[k.name] = v
+			kept[k.name] = v
 		}
 	}
 }
@@ -295,13 +299,7 @@ func (s *suite) fence(c *client) func(context.Context) func(*transcript.Record) 
 	}
 	return func(ctx context.Context) func(*transcript.Record) bool {
 		find := s.finder(c)
-		template, _ := s.doc.sends[f.send].(map[string]any)
-		filled, err := fill(template, find)
-		if err != nil {
-			return nil
-		}
-		body := filled.(map[string]any)
-		m, err := s.codec.encode(f.send, body, find)
+		m, body, err := s.codec.filled(f.send, find)
 		if err != nil {
 			return nil
 		}
