@@ -16,7 +16,7 @@ import (
 	"parley/internal/yamltext"
 	vocab "parley/protocol/externalagent"
 	"parley/steps/externalagent/binding"
-	"parley/steps/externalagent/toolschema"
+	"parley/steps/toolschema"
 	wjson "parley/transport/wire/json"
 )
 

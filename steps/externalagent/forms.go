@@ -10,7 +10,7 @@ import (
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/model"
-	"parley/steps/externalagent/toolschema"
+	"parley/steps/toolschema"
 	"parley/transport/driver"
 	"parley/transport/transcript"
 	wjson "parley/transport/wire/json"

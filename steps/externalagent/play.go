@@ -10,7 +10,7 @@ import (
 
 	"parley/internal/deadline"
 	vocab "parley/protocol/externalagent"
-	"parley/steps/externalagent/toolschema"
+	"parley/steps/toolschema"
 	"parley/transport/driver"
 	"parley/transport/transcript"
 	wjson "parley/transport/wire/json"

@@ -12,7 +12,7 @@ import (
 	"parley/steps"
 	"parley/steps/externalagent/binding"
 	"parley/steps/externalagent/model"
-	"parley/steps/externalagent/toolschema"
+	"parley/steps/toolschema"
 	"parley/transport/transcript"
 	wjson "parley/transport/wire/json"
 )

@@ -9,7 +9,7 @@ import (
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/model"
-	"parley/steps/externalagent/toolschema"
+	"parley/steps/toolschema"
 	wjson "parley/transport/wire/json"
 )
 

@@ -10,7 +10,7 @@ import (
 	"parley/steps"
 	"parley/steps/externalagent/binding"
 	"parley/steps/externalagent/model"
-	"parley/steps/externalagent/toolschema"
+	"parley/steps/toolschema"
 	wjson "parley/transport/wire/json"
 )
 

@@ -2,6 +2,7 @@ package pack
 
 import (
 	"parley/internal/expression"
+	"parley/steps/toolschema"
 	"parley/target"
 )
 
@@ -30,7 +31,8 @@ type document struct {
 	bags     []bag
 	rules    []*rule
 	phrases  []phrase
-	load     []string // types that a session under load sends
+	load     []string                    // types that a session under load sends
+	schemas  map[string]*toolschema.Tool // JSON Schemas of messages, by type
 
 	stepClauses []string // tested clauses of which no rule says anything
 }
@@ -96,6 +98,7 @@ type rule struct {
 	grows     *expression.Expression
 	unique    *expression.Expression
 	first     bool
+	valid     bool     // by the JSON Schema of its type
 	owes      []*owing // alternatives
 	within    string   // name of a limit of the profile; "": an event
 	forbids   *trigger

@@ -167,6 +167,9 @@ func (mo *model) check(r *rule, m *message, in expression.Scope, b *book) {
 			member(ok, expected)
 		}
 	}
+	if r.valid {
+		mo.checkValid(r, m, b)
+	}
 	if r.unique != nil {
 		mo.checkUnique(r, m, in, member)
 	}

@@ -122,16 +122,16 @@ func readFile(fsys fs.FS, name string) ([]byte, error) {
 	return b, err
 }
 
-// readFiles reads the ledger and the scenarios.
+// readFiles reads the ledger, the scenarios, the server and the schemas.
 func (p *Pack) readFiles(fsys fs.FS, name string) error {
-	count := 0
-	return fs.WalkDir(fsys, ".", func(at string, d fs.DirEntry, err error) error {
+	count, schemas := 0, map[string][]byte{}
+	err := fs.WalkDir(fsys, ".", func(at string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return fmt.Errorf("%s: %w", name, err)
 		case d.IsDir() && strings.Count(at, "/") >= maxDepth:
 			return fs.SkipDir
-		case d.IsDir() || path.Ext(at) != ".feature" && !slices.Contains(knownFiles, at):
+		case d.IsDir() || path.Ext(at) != ".feature" && !slices.Contains(knownFiles, at) && !isSchema(at):
 			return nil
 		}
 		if count++; count > maxFiles {
@@ -145,10 +145,17 @@ func (p *Pack) readFiles(fsys fs.FS, name string) error {
 			p.extra[at] = b
 			return nil
 		}
+		if isSchema(at) {
+			schemas[at] = b
+			return nil
+		}
 		p.files[p.doc.id+"/"+path.Base(at)] = &fstest.MapFile{Data: b}
 		return nil
 	})
+	return errors.Join(err, p.readSchemas(schemas, name))
 }
+
+func isSchema(at string) bool { return path.Dir(at) == schemaFolder && path.Ext(at) == ".json" }
 
 // Extra returns a file of the folder that describes its server: server.yaml or mutants.yaml; nil if there is none.
 func (p *Pack) Extra(name string) []byte { return p.extra[name] }

@@ -335,8 +335,8 @@ func (rd *reader) readFence(v script.Value) {
 
 func (rd *reader) readRule(v script.Value) {
 	r := &rule{line: v.Line()}
-	if !rd.Keys(v, "a rule", "name", "on", "when", "clauses", "says", "require", "grows", "unique", "first", "owes", "or",
-		"within", "forbids", "until", "elsewhere", "set") {
+	if !rd.Keys(v, "a rule", "name", "on", "when", "clauses", "says", "require", "grows", "unique", "first", "valid", "owes",
+		"or", "within", "forbids", "until", "elsewhere", "set") {
 		return
 	}
 	rd.doc.rules = append(rd.doc.rules, r)
@@ -353,6 +353,7 @@ func (rd *reader) readRule(v script.Value) {
 	r.require, r.grows, r.unique = rd.expression(v.At("require")), rd.expression(v.At("grows")),
 		rd.expression(v.At("unique"))
 	r.first, _ = v.At("first").Scalar().(bool)
+	r.valid, _ = v.At("valid").Scalar().(bool)
 	r.elsewhere, _ = v.At("elsewhere").Scalar().(bool)
 	if owes := v.At("owes"); owes.There() {
 		r.owes = append(r.owes, rd.owing(owes))
@@ -376,13 +377,13 @@ func (rd *reader) readRule(v script.Value) {
 	}
 	rd.readSet(v.At("set"), r)
 	rd.findStates(r)
-	judges := slices.ContainsFunc([]string{"require", "grows", "unique", "first", "owes", "forbids"},
+	judges := slices.ContainsFunc([]string{"require", "grows", "unique", "first", "valid", "owes", "forbids"},
 		func(key string) bool { return v.At(key).There() })
 	switch {
 	case judges && len(r.clauses) == 0 && !r.forgiving():
 		rd.Fail(v, "clauses is missing: what the rule judges (clauses: %s-001)", cmp.Or(rd.doc.prefix, "MP"))
 	case !judges && !v.At("set").There():
-		rd.Fail(v, "the rule does nothing: it has none of owes, forbids, require, grows, unique, first and set")
+		rd.Fail(v, "the rule does nothing: it has none of owes, forbids, require, grows, unique, first, valid and set")
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 
 	"parley/features/verdict"
 	vocab "parley/protocol/externalagent"
-	"parley/steps/externalagent/toolschema"
 	"parley/steps/obligation"
+	"parley/steps/toolschema"
 	"parley/transport/transcript"
 	wjson "parley/transport/wire/json"
 )

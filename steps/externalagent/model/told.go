@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	vocab "parley/protocol/externalagent"
-	"parley/steps/externalagent/toolschema"
+	"parley/steps/toolschema"
 	"parley/transport/transcript"
 )
 

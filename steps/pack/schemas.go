@@ -1,0 +1,103 @@
+package pack
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"parley/internal/words"
+	"parley/steps/toolschema"
+	wjson "parley/transport/wire/json"
+)
+
+// schemaFolder has the JSON Schemas of messages, each in a file of its type's name.
+const schemaFolder = "messages"
+
+// readSchemas reads the JSON Schemas of messages. Each describes an object, and loads no other.
+func (p *Pack) readSchemas(files map[string][]byte, name string) error {
+	var mistakes []error
+	p.doc.schemas = map[string]*toolschema.Tool{}
+	for _, at := range slices.Sorted(maps.Keys(files)) {
+		fail := func(format string, args ...any) {
+			mistakes = append(mistakes, fmt.Errorf("%s: %s", filepath.Join(name, at), fmt.Sprintf(format, args...)))
+		}
+		kind := strings.TrimSuffix(path.Base(at), ".json")
+		if known := append(sorted(p.doc.sends), p.doc.receives...); !slices.Contains(known, kind) {
+			fail("no message has the type %q (%s)", kind, words.Suggest(kind, known, "there are "+strings.Join(known, ", ")))
+			continue
+		}
+		v, _, err := wjson.Decode(files[at])
+		schema, _ := v.(map[string]any)
+		if err != nil || schema["type"] != "object" {
+			fail(`it is not a JSON Schema of an object ("type": "object")`)
+			continue
+		}
+		if at := refersElsewhere(schema); at != "" {
+			fail("$ref %q: it refers to nothing outside of its own file (#/$defs/…)", at)
+			continue
+		}
+		tools, err := toolschema.Parse([]any{map[string]any{"name": kind, "parameters": schema}})
+		switch {
+		case err != nil:
+			fail("%v", err)
+			continue
+		case len(tools.Odd()) > 0:
+			fail("%s", strings.TrimPrefix(tools.Odd()[0], kind+": "))
+		}
+		if err := tools[0].Accepts(map[string]any{}); errors.Is(err, toolschema.ErrNotUnderstood) {
+			fail("it is too large to be judged by: %v", err)
+		}
+		p.doc.schemas[kind] = &tools[0]
+	}
+	for _, r := range p.doc.rules {
+		if r.valid && len(p.doc.schemas) == 0 {
+			mistakes = append(mistakes, fmt.Errorf("%s:%d: valid: there are no JSON Schemas (%s/TYPE.json)",
+				filepath.Join(name, "protocol.yaml"), r.line, schemaFolder))
+		}
+	}
+	return errors.Join(mistakes...)
+}
+
+// refersElsewhere returns the first reference to another file in a schema; "" if there is none.
+func refersElsewhere(v any) string {
+	switch v := v.(type) {
+	case map[string]any:
+		if at, is := v["$ref"].(string); is && !strings.HasPrefix(at, "#") {
+			return at
+		}
+		for _, name := range sorted(v) {
+			if at := refersElsewhere(v[name]); at != "" {
+				return at
+			}
+		}
+	case []any:
+		for _, item := range v {
+			if at := refersElsewhere(item); at != "" {
+				return at
+			}
+		}
+	}
+	return ""
+}
+
+// checkValid judges a message by the JSON Schema of its type, if there is one.
+func (mo *model) checkValid(r *rule, m *message, b *book) {
+	schema := mo.doc.schemas[m.kind]
+	if schema == nil || m.r.Event == nil {
+		return
+	}
+	err := schema.Accepts(m.r.Event.Data)
+	if errors.Is(err, toolschema.ErrNotUnderstood) {
+		return // the message is too large to be judged by a schema
+	}
+	why := ""
+	if err != nil {
+		why = fmt.Sprintf(": %v", err)
+	}
+	b.Member(err == nil, m, r.clauses, r.expects("a message that is valid by "+schemaFolder+"/"+m.kind+".json"), "%s%s",
+		m.described(), why)
+}
