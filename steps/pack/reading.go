@@ -335,8 +335,8 @@ func (rd *reader) readFence(v script.Value) {
 
 func (rd *reader) readRule(v script.Value) {
 	r := &rule{line: v.Line()}
-	if !rd.Keys(v, "a rule", "name", "on", "when", "clauses", "says", "require", "grows", "unique", "first", "valid", "owes",
-		"or", "within", "forbids", "until", "elsewhere", "set") {
+	if !rd.Keys(v, "a rule", "name", "on", "when", "clauses", "says", "require", "grows", "unique", "first", "valid",
+		"owes", "or", "within", "forbids", "until", "elsewhere", "set") {
 		return
 	}
 	rd.doc.rules = append(rd.doc.rules, r)

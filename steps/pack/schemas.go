@@ -1,6 +1,7 @@
 package pack
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"maps"
@@ -101,3 +102,16 @@ func (mo *model) checkValid(r *rule, m *message, b *book) {
 	b.Member(err == nil, m, r.clauses, r.expects("a message that is valid by "+schemaFolder+"/"+m.kind+".json"), "%s%s",
 		m.described(), why)
 }
+
+// ProtocolSchema returns the JSON Schema of protocol.yaml, for editors: every file that Load accepts is valid by it.
+func ProtocolSchema() []byte { return slices.Clone(protocolSchema) }
+
+// ClausesSchema returns the JSON Schema of clauses.yaml, for editors.
+func ClausesSchema() []byte { return slices.Clone(clausesSchema) }
+
+var (
+	//go:embed protocol.schema.json
+	protocolSchema []byte
+	//go:embed clauses.schema.json
+	clausesSchema []byte
+)
