@@ -39,7 +39,7 @@ var commandGroups = []struct {
 	{"Stand between and record", []string{"proxy", "recording", "scenario"}},
 	{"Report", []string{"report", "merge", "diff", "baseline"}},
 	{"Certify", []string{"certify", "verify", "site", "keygen"}},
-	{"The suite", []string{"list", "explain", "mutants", "bench"}},
+	{"The suite", []string{"list", "explain", "new", "mutants", "bench"}},
 	{"This program", []string{"version", "completion", "help"}},
 }
 

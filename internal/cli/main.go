@@ -137,6 +137,7 @@ func newSubcommands(s *streams) []*cobra.Command {
 		scenarioCommand(s),
 		listCommand(s),
 		explainCommand(s),
+		newProtocolCommand(s),
 		mergeCommand(s),
 		reportCommand(s),
 		diffCommand(s),

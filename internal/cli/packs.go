@@ -26,7 +26,7 @@ func loadPacks(args []string) ([]string, error) {
 		case !joined && i+1 < len(out):
 			i, value = i+1, out[i+1]
 		}
-		if !strings.ContainsRune(value, os.PathSeparator) && value != "." && value != ".." {
+		if !isFolder(value) {
 			continue
 		}
 		with, p, err := pack.Join(suite, value)
@@ -49,6 +49,11 @@ func loadPacks(args []string) ([]string, error) {
 		}
 	}
 	return out, nil
+}
+
+// isFolder reports whether a protocol is named by its folder.
+func isFolder(name string) bool {
+	return strings.ContainsRune(name, os.PathSeparator) || name == "." || name == ".."
 }
 
 // folders are the folders of the protocols that the command line names by them, by id.
