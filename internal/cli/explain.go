@@ -20,7 +20,7 @@ import (
 func explainCommand(s *streams) *cobra.Command {
 	var language, role string
 	var protocols []string
-	var model, drawn bool
+	var model, drawn, asyncapi bool
 	c := &cobra.Command{
 		Use:   "explain ID…",
 		Short: "Show what a clause says, how it is read, and what judges it; or what a scenario or a mutant is about",
@@ -32,10 +32,15 @@ mutant, whose name a report gives after "looks like", show why real servers have
 what finds it, and how to serve it.
 
 With --model, show what the model of a protocol knows, which judges runs, live sessions, proxied traffic and recordings
-alike: the life cycles that it follows, and what a target owes on which message, with the clauses.`,
+alike: the life cycles that it follows, and what a target owes on which message, with the clauses.
+
+With --asyncapi, show the messages of a protocol as an AsyncAPI 3 document, in JSON; parley new --from reads it.`,
 		Example: "  parley explain AS-080 as-053 EA-026\n  parley explain AS-4.1-06\n  parley explain trims-ids\n" +
 			"  parley explain PROTOCOL --model",
 		RunE: func(c *cobra.Command, args []string) error {
+			if asyncapi {
+				return explainMessages(append(args, protocols...), s)
+			}
 			if model || drawn {
 				return explainModels(append(args, protocols...), role, drawn, s)
 			}
@@ -46,9 +51,10 @@ alike: the life cycles that it follows, and what a target owes on which message,
 			return runExplain(c.Context(), args, l, s)
 		},
 	}
-	c.Flags().StringSliceVar(&protocols, "protocol", nil, "with --model, or a folder: the `PROTOCOL`")
+	c.Flags().StringSliceVar(&protocols, "protocol", nil, "with --model or --asyncapi, or a folder: the `PROTOCOL`")
 	c.Flags().BoolVar(&model, "model", false, "show the model of a protocol, as Mermaid diagrams")
 	c.Flags().BoolVar(&drawn, "svg", false, "with --model: what is owed, as a picture")
+	c.Flags().BoolVar(&asyncapi, "asyncapi", false, "show the messages of a protocol, as an AsyncAPI document")
 	c.Flags().StringVar(&role, "role", "", "with --model: the ROLE of the targets")
 	declareLangOf(c.Flags(), &language, "what is shown: en or zh; names, steps and errors are in English")
 	return c

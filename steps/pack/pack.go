@@ -49,6 +49,7 @@ type Pack struct {
 	doc     *document
 	files   fstest.MapFS      // the scenarios and the ledger, in the folder of the id
 	extra   map[string][]byte // other files of the folder, by name
+	schemas map[string][]byte // JSON Schemas of messages, by name
 	ledger  *verdict.Ledger
 	example string
 }
@@ -152,6 +153,7 @@ func (p *Pack) readFiles(fsys fs.FS, name string) error {
 		p.files[p.doc.id+"/"+path.Base(at)] = &fstest.MapFile{Data: b}
 		return nil
 	})
+	p.schemas = schemas
 	return errors.Join(err, p.readSchemas(schemas, name))
 }
 

@@ -1,0 +1,212 @@
+package pack
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"parley/internal/jsonform"
+	"parley/target"
+)
+
+// Sketch is what an AsyncAPI document or a recording tells of a protocol: where its messages pass, and their forms. It
+// tells nothing of what is owed when.
+type Sketch struct {
+	From string // the file, for people
+
+	SSE, Send string // path of the event stream; method and path of a client's messages
+	WS        string // path
+	Post      string // path of requests that are answered by event streams
+	Type      target.Pointer
+	Greeting  string // the type that comes first on a connection; "": none, or not known
+
+	Sends, Receives []SketchedMessage
+}
+
+// SketchedMessage is a type of messages.
+type SketchedMessage struct {
+	Type   string
+	Schema map[string]any // JSON Schema of an object; nil: not known
+	Answer string         // of a client's message: the type that came next; "": not known
+}
+
+// addMessage adds a type once.
+func addMessage(to *[]SketchedMessage, m SketchedMessage) {
+	if !slices.ContainsFunc(*to, func(o SketchedMessage) bool { return o.Type == m.Type }) {
+		*to = append(*to, m)
+	}
+}
+
+// DraftFrom is Draft for a protocol of which a file tells the messages: they are in protocol.yaml and messages, each
+// form is a clause, and each message of a client is sent. What the server owes when is left to write.
+func DraftFrom(id string, s *Sketch) (map[string][]byte, error) {
+	out, err := Draft(id)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"server.yaml", "mutants.yaml", id + ".md"} {
+		delete(out, name)
+	}
+	d := &drafting{id: id, prefix: prefixOf(id), Sketch: s}
+	out["protocol.yaml"], out["clauses.yaml"] = d.protocol(), d.clauses()
+	out["1_first.feature"] = d.feature()
+	for _, m := range append(slices.Clone(s.Sends), s.Receives...) {
+		if m.Schema == nil {
+			continue
+		}
+		b, err := json.Marshal(m.Schema, json.Deterministic(true), jsonform.Unescaped, jsontext.WithIndent("  "))
+		if err != nil {
+			return nil, err
+		}
+		out[schemaFolder+"/"+m.Type+".json"] = append(b, '\n')
+	}
+	return out, nil
+}
+
+// drafting writes the files of a sketch.
+type drafting struct {
+	*Sketch
+	id, prefix string
+}
+
+// judged lists the messages whose forms are clauses.
+func (d *drafting) judged() (types []string) {
+	for _, m := range d.Receives {
+		if m.Schema != nil {
+			types = append(types, m.Type)
+		}
+	}
+	return types
+}
+
+func (d *drafting) protocol() []byte {
+	var b strings.Builder
+	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	say("# yaml-language-server: $schema=schemas/protocol.schema.json")
+	say("# Drafted from %s: the messages. What the server owes on which of them is yours to write (rules).", d.From)
+	say("protocol: %s\nprefix: %s\ndocument: %s\n\ntransports:", d.id, d.prefix, d.From)
+	if d.SSE != "" {
+		say("  sse: {open: %s, send: %s}", yamlText(d.SSE), yamlText(d.Send))
+	}
+	if d.WS != "" {
+		say("  ws: {path: %s}", yamlText(d.WS))
+	}
+	if d.Post != "" {
+		say("  post: {path: %s}", yamlText(d.Post))
+	}
+	say("\nmessage: {type: %s}\n\nsends:", yamlText(string(d.Type)))
+	for _, m := range d.Sends {
+		say("  %s: %s", yamlText(m.Type), yamlText(d.example(m)))
+	}
+	var types []string
+	for _, m := range d.Receives {
+		types = append(types, yamlText(m.Type))
+	}
+	say("\nreceives: [%s]\n\nrules:", strings.Join(types, ", "))
+	for i, kind := range d.judged() {
+		say("  - {on: %s, valid: true, clauses: %s-%03d}", yamlText(kind), d.prefix, i+1)
+	}
+	say("  # - {on: ping, owes: {type: pong, where: it.n == act.n}, clauses: %s-%03d}", d.prefix, len(d.judged())+1)
+	return []byte(b.String())
+}
+
+func (d *drafting) clauses() []byte {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# yaml-language-server: $schema=schemas/clauses.schema.json\nprotocol: %s\nsource: %s\nclauses:\n",
+		d.id, yamlText(d.From))
+	for i, kind := range d.judged() {
+		fmt.Fprintf(&b, "  - {id: %s-%03d, level: MUST, section: %s, text: %s, source: %s, observed: wire, status: tested}\n",
+			d.prefix, i+1, yamlText(kind), yamlText(kind+" has the form of messages/"+kind+".json."), yamlText(kind))
+	}
+	return []byte(b.String())
+}
+
+// feature has a scenario for each message of a client.
+func (d *drafting) feature() []byte {
+	var b strings.Builder
+	tags := ""
+	for i := range d.judged() {
+		tags += fmt.Sprintf(" @%s-%03d", d.prefix, i+1)
+	}
+	fmt.Fprintf(&b, "@%s\nFeature: first scenarios\n", d.id)
+	begin := func(name, more string) {
+		fmt.Fprintf(&b, "\n %s%s\n  Scenario: %s\n    Given client A is connected\n", more, tags, name)
+		if d.Greeting != "" {
+			fmt.Fprintf(&b, "    And client A receives %q\n", d.Greeting)
+		}
+	}
+	begin("a client connects", " @preflight-1 @preflight-2 @preflight-3")
+	for _, m := range d.Sends {
+		begin("a client sends "+m.Type, "")
+		fmt.Fprintf(&b, "    When client A sends %q\n", m.Type)
+		if m.Answer != "" {
+			fmt.Fprintf(&b, "    Then client A receives %q\n", m.Answer)
+		}
+	}
+	return []byte(b.String())
+}
+
+// example returns the members of a message besides its type.
+func (d *drafting) example(m SketchedMessage) map[string]any {
+	v, _ := exampleOf(m.Schema, 0).(map[string]any)
+	if v == nil {
+		v = map[string]any{}
+	}
+	delete(v, strings.TrimPrefix(string(d.Type), "/"))
+	return v
+}
+
+// exampleOf returns a value that is as a JSON Schema says. Texts are new ones.
+func exampleOf(schema map[string]any, depth int) any {
+	for _, name := range []string{"const", "default"} {
+		if v, is := schema[name]; is {
+			return v
+		}
+	}
+	for _, name := range []string{"enum", "examples"} {
+		if of, _ := schema[name].([]any); len(of) > 0 {
+			return of[0]
+		}
+	}
+	kind, _ := schema["type"].(string)
+	if of, _ := schema["type"].([]any); len(of) > 0 {
+		kind, _ = of[0].(string)
+	}
+	switch kind {
+	case "object":
+		out := map[string]any{}
+		members, _ := schema["properties"].(map[string]any)
+		required, _ := schema["required"].([]any)
+		for _, name := range slices.Sorted(maps.Keys(members)) {
+			if of, is := members[name].(map[string]any); is && slices.Contains(required, any(name)) && depth < maxDepth {
+				out[name] = exampleOf(of, depth+1)
+			}
+		}
+		return out
+	case "array":
+		return []any{}
+	case "integer", "number":
+		return 1
+	case "boolean":
+		return true
+	case "null":
+		return nil
+	}
+	return "${new}"
+}
+
+// yamlText writes a value as YAML that is JSON, but for plain words.
+func yamlText(v any) string {
+	if text, is := v.(string); is && plainWord.MatchString(text) {
+		return text
+	}
+	b, err := json.Marshal(v, json.Deterministic(true), jsonform.Unescaped)
+	if err != nil {
+		return "null"
+	}
+	return string(b)
+}

@@ -1,0 +1,132 @@
+package pack
+
+import (
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"parley/transport/recording"
+	"parley/transport/transcript"
+)
+
+// drafted loads the folder that a sketch makes.
+func drafted(t *testing.T, s *Sketch) (*Pack, map[string][]byte) {
+	t.Helper()
+	files, err := DraftFrom("drafted-one", s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fsys := fstest.MapFS{}
+	for name, b := range files {
+		fsys[name] = &fstest.MapFile{Data: b}
+	}
+	p, err := LoadFS(fsys, "drafted")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, files["protocol.yaml"])
+	}
+	return p, files
+}
+
+// TestDrafts: AsyncAPI documents and recordings become folders that load, have each message, and are valid by the
+// published schemas; their own AsyncAPI document tells the same again.
+func TestDrafts(t *testing.T) {
+	sources, _ := filepath.Glob("../../docs/asyncapi/*.yaml")
+	recordings, _ := filepath.Glob("../../simulator/mock/testdata/*.jsonl")
+	if len(sources) < 5 || len(recordings) < 2 {
+		t.Fatalf("%q %q", sources, recordings)
+	}
+	for _, at := range append(sources, recordings...) {
+		s := sketched(t, at)
+		p, files := drafted(t, s)
+		for name, schema := range map[string][]byte{"protocol.yaml": ProtocolSchema(), "clauses.yaml": ClausesSchema()} {
+			if err := validYAML(t, schemaOf(t, schema), files[name]); err != nil {
+				t.Errorf("%s: %s: %v", at, name, err)
+			}
+		}
+		again, err := FromAsyncAPI("again.json", p.AsyncAPI("localhost:3000"))
+		if err != nil {
+			t.Errorf("%s: %v", at, err)
+			continue
+		}
+		for _, of := range [][2][]SketchedMessage{{s.Sends, again.Sends}, {s.Receives, again.Receives}} {
+			if diff := cmp.Diff(typesOf(of[0]), typesOf(of[1])); diff != "" {
+				t.Errorf("%s: %s", at, diff)
+			}
+		}
+		if s.WS != again.WS || s.SSE != again.SSE {
+			t.Errorf("%s: %q %q, again %q %q", at, s.WS, s.SSE, again.WS, again.SSE)
+		}
+		second, files2 := drafted(t, again)
+		if !slices.Equal(slices.Sorted(maps.Keys(files)), slices.Sorted(maps.Keys(files2))) {
+			t.Errorf("%s: %q, again %q", at, slices.Sorted(maps.Keys(files)), slices.Sorted(maps.Keys(files2)))
+		}
+		if string(p.AsyncAPI("a:1")) != string(second.AsyncAPI("a:1")) {
+			t.Errorf("%s: its document changes on the way", at)
+		}
+	}
+}
+
+func typesOf(all []SketchedMessage) (types []string) {
+	for _, m := range all {
+		types = append(types, m.Type)
+	}
+	return slices.Sorted(slices.Values(types))
+}
+
+func sketched(t *testing.T, at string) *Sketch {
+	t.Helper()
+	if filepath.Ext(at) == ".yaml" {
+		text, err := os.ReadFile(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := FromAsyncAPI(filepath.Base(at), text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	f, err := os.Open(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	in, err := recording.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := FromRecords(filepath.Base(at), in.Next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestNoSketch: what tells no protocol is refused with what it lacks.
+func TestNoSketch(t *testing.T) {
+	for text, want := range map[string]string{
+		"asyncapi: 2.6.0":        "of version 3",
+		"[]":                     "a.yaml",
+		"asyncapi: 3.0.0":        "no channel is a WebSocket",
+		"asyncapi: 3.0.0\na: *b": "a.yaml",
+		"asyncapi: 3.0.0\nchannels: {c: {address: /c, bindings: {ws: {}}}}\noperations: {o: {action: send, " +
+			"channel: {$ref: '#/channels/c'}}}": "no messages",
+		"asyncapi: 3.0.0\nchannels: {c: {$ref: '#/channels/c'}}\noperations: {o: {action: send, " +
+			"channel: {$ref: '#/channels/c'}}}": "no channel is a WebSocket",
+	} {
+		if _, err := FromAsyncAPI("a.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+	none := func() (transcript.Record, error) { return transcript.Record{}, io.EOF }
+	if _, err := FromRecords("a.jsonl", none); err == nil || !strings.Contains(err.Error(), "no WebSocket") {
+		t.Error(err)
+	}
+}
