@@ -2,7 +2,9 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -79,5 +81,44 @@ func TestFolderProtocol(t *testing.T) {
 	if _, errs, code := invoke(t, "list", "--protocol", filepath.Join(dir, "none")); code != verdict.ExitUsage ||
 		!strings.Contains(errs, "cannot be read") {
 		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
+// TestFolderOverStdio: a protocol may be spoken by a process over its stdin and stdout, one for each connection.
+func TestFolderOverStdio(t *testing.T) {
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip("there is no sh")
+	}
+	before, bundled := suite, bundle
+	t.Cleanup(func() { suite, bundle, folders = before, bundled, map[string]string{} })
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"p/protocol.yaml": "protocol: piped\nprefix: PD\ntransports: {stdio: {}}\nsends: {ping: {}}\n" +
+			"receives: [hello, pong]\nrules:\n- {on: connecting, owes: hello, clauses: PD-001}\n" +
+			"- {on: ping, owes: pong, clauses: PD-002}\n",
+		"p/clauses.yaml": "protocol: piped\nsource: a.md\nclauses:\n" +
+			"- {id: PD-001, level: MUST, section: '1', text: a, source: a, observed: wire, status: tested}\n" +
+			"- {id: PD-002, level: MUST, section: '1', text: b, source: b, observed: wire, status: tested}\n",
+		"p/1.feature": "@piped\nFeature: f\n  @preflight-1 @preflight-2 @preflight-3 @PD-001 @PD-002\n" +
+			"  Scenario: s\n    Given client A is connected\n    And client B is connected\n" +
+			"    When client A sends \"ping\"\n    Then client A is answered\n",
+		"good.yaml": "name: g\nprotocol: piped\ndrivers: [stdio]\ncommand: {run: [sh, -c, " +
+			"'echo \"{\\\"type\\\":\\\"hello\\\"}\"; while read -r l; do echo \"{\\\"type\\\":\\\"pong\\\"}\"; done']}\n",
+		"bad.yaml": "name: b\nprotocol: piped\nlimits: {event: 200ms}\ndrivers: [stdio]\ncommand: {run: [sh, -c, " +
+			"'echo \"{\\\"type\\\":\\\"hello\\\"}\"; while read -r l; do :; done']}\n",
+	} {
+		at := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.WriteFile(at, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for profile, want := range map[string]string{"good.yaml": "CONFORMANT", "bad.yaml": "1  PD-002"} {
+		suite, bundle = before, bundled
+		var out, errs bytes.Buffer
+		runParley([]string{"run", "--protocol", filepath.Join(dir, "p"), "--target", filepath.Join(dir, profile),
+			"--out", filepath.Join(dir, "out")}, &streams{In: strings.NewReader(""), Out: &out, Err: &errs})
+		if !strings.Contains(out.String(), want) || profile == "good.yaml" && strings.Contains(out.String(), "NON-") {
+			t.Errorf("%s: %s%s", profile, out.String(), errs.String())
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -42,6 +43,10 @@ func Target(p *pack.Pack, folder string) (launch.Target, bool, error) {
 		return launch.Target{}, false, fmt.Errorf("%s: its faults are those of a server, and there is no %s",
 			at(MutantsFile), ServerFile)
 	}
+	if kind.Drivers = played(kind.Drivers); len(kind.Drivers) == 0 {
+		return launch.Target{}, false, fmt.Errorf("%s: a script plays servers over sse and ws (name a target instead)",
+			at(ServerFile))
+	}
 	s, err := script.Parse(at(ServerFile), text)
 	if err == nil {
 		err = s.Plays(kind.Protocol, target.Server)
@@ -65,6 +70,13 @@ func notServed(folder string) launch.Service {
 			return launch.Usagef("serve: the server of %s %s", folder, says)
 		}}
 	}}
+}
+
+// played are the drivers over which a script plays a server.
+func played(drivers []string) []string {
+	return slices.DeleteFunc(slices.Clone(drivers), func(name string) bool {
+		return name != target.SSE && name != target.WS
+	})
 }
 
 // profileOf is the profile of the server of the folder.

@@ -45,6 +45,19 @@ type codec struct {
 	driver string
 }
 
+// opening completes how a client opens its connection: at a URL, or with a process of its own.
+func (c codec) opening(o driver.OpenOptions, run target.Running) driver.OpenOptions {
+	if c.driver == target.Stdio {
+		o.Process = &ownProcess{target.Starter(run)}
+		return o
+	}
+	o.URL = c.stream()
+	return o
+}
+
+// ownProcess starts a process that no later connection takes over: a greeting comes once in its life.
+type ownProcess struct{ driver.Starter }
+
 // stream returns the URL to which a client connects.
 func (c codec) stream() string {
 	switch c.driver {
@@ -72,7 +85,7 @@ func (c codec) encode(kind string, members map[string]any, find func(string) (an
 	if c.doc.post.isBodyless(kind) {
 		return c.carry(kind, nil, find)
 	}
-	if c.doc.only == "" && !c.doc.isUntyped(kind) && (!c.doc.named || c.driver == target.WS) {
+	if c.doc.only == "" && !c.doc.isUntyped(kind) && (!c.doc.named || c.driver == target.WS || c.driver == target.Stdio) {
 		if err := c.Type.Set(body, target.Sent(c.Names, kind)); err != nil {
 			return driver.Message{}, err
 		}

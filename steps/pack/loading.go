@@ -25,8 +25,8 @@ func (p *Pack) Load(env *steps.Env, base string) steps.Load {
 	switch {
 	case len(d.load) == 0:
 		out.Unfit = "its protocol.yaml does not say what a session sends (load: [ping])"
-	case env.Driver.Name() == target.Post:
-		out.Unfit = "no session lasts over the driver post"
+	case env.Driver.Name() == target.Post || env.Driver.Name() == target.Stdio:
+		out.Unfit = "no session lasts over the driver " + env.Driver.Name()
 	default:
 		out.Acts = append(append(out.Acts, d.load...), steps.LoadReconnect)
 		out.New = func(mark steps.Mark, _ *steps.Claims) steps.LoadSession {

@@ -258,9 +258,14 @@ func (d *document) exampleProfile() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# A profile of a target of %s. Keys that are not commented out have their defaults, "+
 		"apart from url.\n", d.id)
-	fmt.Fprintf(&b, "#name: my server\nprotocol: %s\nurl: http://localhost:3000\n\n", d.id)
-	b.WriteString("# Starts the server; {port} is a free port. Leave url out then.\n#command:\n" +
-		"  #run: [./my-server, --port, \"{port}\"]\n\n")
+	fmt.Fprintf(&b, "#name: my server\nprotocol: %s\n", d.id)
+	if slices.Equal(d.drivers, []string{target.Stdio}) {
+		b.WriteString("\n# A process for each connection; a message is a line of its stdin and stdout.\ncommand:\n" +
+			"  run: [./my-server]\n\n")
+	} else {
+		b.WriteString("url: http://localhost:3000\n\n# Starts the server; {port} is a free port. Leave url out then.\n" +
+			"#command:\n  #run: [./my-server, --port, \"{port}\"]\n\n")
+	}
 	fmt.Fprintf(&b, "drivers: [%s]\ncapabilities: []   # %s\n\n%s:\n  type: %q\n", d.drivers[0],
 		cmp.Or(strings.Join(d.capabilities, ", "), "there are none"), d.id, string(d.typeAt))
 	if d.open != "" {

@@ -99,7 +99,7 @@ func (rd *reader) readTransports(v, root script.Value) {
 		rd.Fail(root, "transports is missing: say how a client reaches the server (transports: {ws: {path: /ws}})")
 		return
 	}
-	if !rd.Keys(v, "transports", target.SSE, target.WS, target.Post) {
+	if !rd.Keys(v, "transports", target.SSE, target.WS, target.Post, target.Stdio) {
 		return
 	}
 	d := rd.doc
@@ -127,6 +127,10 @@ func (rd *reader) readTransports(v, root script.Value) {
 			}
 		case target.Post:
 			rd.readPost(at)
+		case target.Stdio:
+			if keys := at.Keys(); len(keys) > 0 {
+				rd.Fail(at, "stdio has no keys: each message is a line (stdio: {})")
+			}
 		}
 	}
 }

@@ -122,8 +122,8 @@ func (s *suite) connects(ctx context.Context, name string, header map[string][]s
 	c.begun = s.T.Len()
 	h := s.Env.Profile.Header()
 	maps.Copy(h, header)
-	c.conn, c.err = s.Open(ctx, driver.OpenOptions{Party: name, URL: s.codec.stream(), Header: h,
-		Reads: s.doc.post.reads})
+	o := driver.OpenOptions{Party: name, Header: h, Reads: s.doc.post.reads}
+	c.conn, c.err = s.Open(ctx, s.codec.opening(o, s.Target))
 	if steps.Unreachable(c.err) {
 		return &steps.UnreachableError{Err: c.err}
 	}
