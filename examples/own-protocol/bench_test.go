@@ -12,8 +12,8 @@ import (
 	"parley/steps/pack"
 )
 
-// BenchmarkSuite runs the suite in Go, and the same protocol as a folder, against the same server over a WebSocket: what
-// a scenario of a folder costs beside one in Go.
+// BenchmarkSuite runs the suite in Go, and the same protocol as a folder, against the same server over a WebSocket:
+// what a scenario of a folder costs beside one in Go.
 func BenchmarkSuite(b *testing.B) {
 	folder, err := pack.Load("../packs/ticket-desk")
 	if err != nil {
