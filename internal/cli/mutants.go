@@ -172,6 +172,9 @@ func (o mutantsOptions) runCatalogues(ctx context.Context, all []catalogue, bar 
 		if len(all) > 1 {
 			bar.of = titleWithRole(c.protocol, c.role)
 		}
+		if err := o.mustConform(ctx, c); err != nil {
+			return nil, err
+		}
 		w := &mutantWriter{folder: filepath.Join(o.out, c.protocol+"-"+c.role)}
 		options := runner.MutantOptions{Protocols: suite, Protocol: c.protocol, Role: c.role,
 			Profile: bundle.MutantProfile(suite.Kinds(), c.protocol, c.role), Mutants: c.mutants, Concurrency: o.concurrency,
@@ -189,6 +192,25 @@ func (o mutantsOptions) runCatalogues(ctx context.Context, all []catalogue, bar 
 		out = append(out, k)
 	}
 	return out, nil
+}
+
+// mustConform checks, for a folder's protocol, that its server without a fault breaks nothing: otherwise a failure
+// would prove nothing of a mutant.
+func (o mutantsOptions) mustConform(ctx context.Context, c catalogue) error {
+	if folders[c.protocol] == "" {
+		return nil
+	}
+	sub := bundle.For(suite.Kinds(), c.protocol, c.role)
+	res, err := runner.Run(ctx, runner.Options{Protocols: suite, Profile: sub.Profile, Launcher: sub.Launcher,
+		Role: c.role, Drivers: sub.Profile.Drivers})
+	if err != nil {
+		return err
+	}
+	if res.Exit == verdict.ExitNonConformant {
+		return usagef("the server of %s breaks clauses without any fault, so that its mutants prove nothing "+
+			"(see parley run --protocol %[1]s)", folders[c.protocol])
+	}
+	return nil
 }
 
 // mutantWriter writes the results of mutants, each into a file of its own. Its method may be called concurrently.

@@ -35,14 +35,22 @@ const (
 // Scope holds the values that an expression can name, each as of Plain.
 type Scope map[string]any
 
-// Compile compiles an expression that may use the given names. Functions that read a clock do not exist.
-func Compile(text string, names []string) (*Expression, error) {
+// Compile compiles an expression that may use the given names. Functions that read a clock do not exist. members has
+// the names of the members of those values that have no others; nil: nothing is known of any.
+func Compile(text string, names []string, members map[string][]string) (*Expression, error) {
 	if len(text) > maxLength {
 		return nil, fmt.Errorf("the expression is longer than %d bytes", maxLength)
 	}
 	known := types.Map{}
 	for _, name := range names {
 		known[name] = types.Any
+	}
+	for name, all := range members {
+		of := types.Map{}
+		for _, member := range all {
+			of[member] = types.Any
+		}
+		known[name] = of
 	}
 	options := []expr.Option{expr.Env(known), expr.MaxNodes(maxNodes), expr.DisableBuiltin("now"),
 		expr.DisableBuiltin("date"), expr.DisableBuiltin("timezone"), expr.DisableBuiltin("duration"),

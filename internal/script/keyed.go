@@ -76,7 +76,14 @@ func (p *parsing) compile(s *Script, at *node, text string, known map[string]boo
 		}
 		names = append(names, name)
 	}
-	e, err := expression.Compile(text, names)
+	members := map[string][]string{}
+	for _, k := range s.per {
+		members[k.name] = []string{keyMember}
+		for _, a := range k.vars {
+			members[k.name] = append(members[k.name], a.name)
+		}
+	}
+	e, err := expression.Compile(text, names, members)
 	if err != nil {
 		p.failAt(at, "%v", err)
 		return

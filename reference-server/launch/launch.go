@@ -112,7 +112,8 @@ type Role struct {
 	// Launcher launches a target that is not a server.
 	Launcher func(o Options) target.Launcher
 
-	// Listens reports whether what Launcher launches is a server all the same.
+	// Listens reports whether what Launcher launches is a server all the same, whose limits are those of a profile: it is
+	// the author's, who tries rules that may be wrong.
 	Listens bool
 
 	// Serve describes how `parley serve` serves it.
@@ -263,7 +264,9 @@ func (r *Role) correctProfile(kinds target.Kinds, over ...string) *target.Profil
 	if err != nil {
 		panic(err)
 	}
-	RaiseLimits(&p.Limits)
+	if !r.Listens {
+		RaiseLimits(&p.Limits)
+	}
 	p.Bundled = true
 	return p
 }

@@ -1,6 +1,8 @@
 package pack
 
 import (
+	"time"
+
 	"parley/internal/expression"
 	"parley/steps/toolschema"
 	"parley/target"
@@ -29,10 +31,13 @@ type document struct {
 	keeps    []keep
 	fence    *fenceRule
 	bags     []bag
-	rules    []*rule
-	phrases  []phrase
-	load     []string                    // types that a session under load sends
-	schemas  map[string]*toolschema.Tool // JSON Schemas of messages, by type
+	// the names of the members of each state, with those that rules set
+	stateMembers map[string][]string
+	rules        []*rule
+	phrases      []phrase
+	begins       string                      // the step with which a client of a random sequence begins, with {c}
+	load         []string                    // types that a session under load sends
+	schemas      map[string]*toolschema.Tool // JSON Schemas of messages, by type
 
 	stepClauses []string // tested clauses of which no rule says anything
 }
@@ -98,9 +103,10 @@ type rule struct {
 	grows     *expression.Expression
 	unique    *expression.Expression
 	first     bool
-	valid     bool     // by the JSON Schema of its type
-	owes      []*owing // alternatives
-	within    string   // name of a limit of the profile; "": an event
+	valid     bool          // by the JSON Schema of its type
+	owes      []*owing      // alternatives
+	lasts     time.Duration // of within, if that is a time
+	within    string        // name of a limit of the profile; "": an event
 	forbids   *trigger
 	until     *trigger
 	elsewhere bool // forbids it on other connections too

@@ -29,7 +29,7 @@ var explorers = []string{"A", "B"}
 // Explore implements steps.Explorer: two clients send, in any order, what the scenarios of the folder send, about what
 // is their own or the other's; they lose their connections and connect again; and the server answers what it owes.
 func (p *Pack) Explore(draw *rapid.T) []string {
-	e := &exploration{acts: p.acts(), greet: p.doc.givenBy(connecting), has: map[string]map[string]bool{},
+	e := &exploration{acts: p.acts(), greet: p.greeted(), begins: p.doc.begins, has: map[string]map[string]bool{},
 		there: map[string]bool{}}
 	one := rapid.Custom(func(t *rapid.T) drawn {
 		return drawn{client: rapid.SampledFrom(explorers).Draw(t, "client"),
@@ -58,11 +58,12 @@ type drawn struct {
 
 // exploration writes a sequence, and tracks what clients can know.
 type exploration struct {
-	lines []string
-	acts  []sending
-	greet []string                   // what every client keeps from the beginning
-	has   map[string]map[string]bool // by client: the values that it keeps
-	there map[string]bool
+	lines  []string
+	acts   []sending
+	greet  []string                   // what every client keeps from the beginning
+	begins string                     // the step with which a client begins
+	has    map[string]map[string]bool // by client: the values that it keeps
+	there  map[string]bool
 }
 
 func (e *exploration) say(format string, args ...any) {
@@ -72,7 +73,7 @@ func (e *exploration) say(format string, args ...any) {
 func (e *exploration) perform(d drawn) {
 	c := d.client
 	if !e.there[c] {
-		e.say("Given client %s is connected", c)
+		e.say("Given %s", strings.ReplaceAll(e.begins, "{c}", c))
 		e.there[c], e.has[c] = true, map[string]bool{}
 		for _, name := range e.greet {
 			e.has[c][name] = true
@@ -117,6 +118,22 @@ func (e *exploration) learn(client, kind string) {
 	}
 }
 
+// greeted lists what a client keeps once it has begun.
+func (p *Pack) greeted() []string {
+	out := p.doc.givenBy(connecting)
+	for _, ph := range p.doc.phrases {
+		if ph.text != p.doc.begins {
+			continue
+		}
+		for _, step := range ph.steps {
+			if m := sends.FindStringSubmatch(strings.ReplaceAll(step, "{c}", "A")); m != nil {
+				out = append(out, p.doc.givenBy(m[3])...)
+			}
+		}
+	}
+	return out
+}
+
 func allIn(has map[string]bool, names []string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool { return !has[name] })
 }
@@ -154,7 +171,9 @@ func (p *Pack) acts() []sending {
 		seen[a.text] = true
 		template, _ := p.doc.sends[a.kind].(map[string]any)
 		p.holesOf(&a, template)
-		a.gives = p.doc.givenBy(a.kind)
+		if a.text == fmt.Sprintf("client {c} sends %q", a.kind) { // with other members it may be refused
+			a.gives = p.doc.givenBy(a.kind)
+		}
 		if !slices.ContainsFunc(append(slices.Clone(a.needs), a.ofOther...), p.unknownValue) {
 			out = append(out, a)
 		}

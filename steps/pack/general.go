@@ -291,7 +291,10 @@ func (s *suite) matcher(c *client, kind, where string) (func(*transcript.Record)
 		if err != nil {
 			return nil, err
 		}
-		if e, err = expression.Compile(fmt.Sprint(filled), s.doc.names()); err != nil {
+		if e, err = expression.Compile(fmt.Sprint(filled), s.doc.names(), s.doc.stateMembers); err != nil {
+			if strings.Contains(where, `"${`) {
+				err = fmt.Errorf("%w (a hole is filled in with its quotes: write ${name} alone)", err)
+			}
 			return nil, err
 		}
 	}

@@ -83,7 +83,7 @@ func (d *document) read(r transcript.Record) *message {
 			m.kind, m.http = connected, answerOf(r)
 		}
 	case transcript.Closed, transcript.Failure:
-		m.kind = ended
+		m.kind, m.it = ended, map[string]any{"code": r.Status}
 	case transcript.Comment:
 		if m.kind = ended; driver.AnswerGoesOn(r) {
 			return nil

@@ -91,6 +91,7 @@ func LoadFS(fsys fs.FS, name string) (*Pack, error) {
 	p := &Pack{doc: &document{}, files: fstest.MapFS{}, extra: map[string][]byte{}}
 	rd := &reader{doc: p.doc}
 	rd.read(text)
+	p.files[p.doc.id+"/protocol.yaml"] = &fstest.MapFile{Data: text} // it is a part of the suite
 	mistakes := []error{rd.Err(filepath.Join(name, "protocol.yaml"))}
 	if p.doc.id == "" {
 		return nil, errors.Join(mistakes...)
@@ -148,7 +149,6 @@ func (p *Pack) readFiles(fsys fs.FS, name string) error {
 		}
 		if isSchema(at) {
 			schemas[at] = b
-			return nil
 		}
 		p.files[p.doc.id+"/"+path.Base(at)] = &fstest.MapFile{Data: b}
 		return nil

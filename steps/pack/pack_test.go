@@ -81,6 +81,10 @@ func said(t testing.TB, p *Pack, lines ...string) (out []transcript.Record) {
 			}
 			r.Reply, _ = strconv.Atoi(of)
 			add(r)
+		case "#":
+			r := transcript.Record{Conn: conn, Dir: transcript.Received, Kind: transcript.Closed}
+			r.Status, _ = strconv.Atoi(body)
+			add(r)
 		case ">":
 			add(transcript.Record{Conn: conn, Dir: transcript.Sent, Kind: transcript.Frame, Bytes: []byte(body)})
 		case "<":
@@ -97,6 +101,7 @@ func TestRules(t *testing.T) {
 		fence, fend  = `A> {"type":"fence","n":9}`, `A< {"type":"fenced","n":9}`
 		owesPong     = "  - {on: ping, owes: {type: pong, where: it.n == act.n}, clauses: PP-001}"
 		mustPong     = "  - {on: ping, owes: {type: pong, must: it.n == act.n}, clauses: PP-001}"
+		closesWell   = "  - {on: ended, require: it.code == 4001, clauses: PP-001}"
 		closes       = "  - {on: closed, set: {room.closed: true}}\n"
 		closed, note = `A< {"type":"closed","room":"r"}`, `A< {"type":"note","room":"r"}`
 	)
@@ -105,6 +110,8 @@ func TestRules(t *testing.T) {
 		lines         []string
 		want          string
 	}{
+		{"the code of a close", closesWell, []string{"A# 4001"}, "+PP-001@1"},
+		{"another code", closesWell, []string{"A# 1000"}, "-PP-001@1"},
 		{"what is owed comes", owesPong, []string{ping, pong}, "+PP-001@2"},
 		{"another does not count", owesPong, []string{ping, `A< {"type":"pong","n":2}`, fence, fend}, "-PP-001@1"},
 		{"a fence shows that nothing came", owesPong, []string{ping, fence, fend}, "-PP-001@1"},
@@ -229,8 +236,10 @@ func TestMistakes(t *testing.T) {
 		{"  - {on: pong, require: 'all(it.a, any(it.b, # == 1))', clauses: PP-001}", "more than one function goes"},
 		{"  - {on: pong, require: 'sum(1..1000000) > 0', clauses: PP-001}", "it has no ranges"},
 		{"  - {on: pong, require: 'now() != nil', clauses: PP-001}", "unknown name now"},
+		{"  - {on: pong, set: {room.clsed: true}}", `the state room has no "clsed" (did you mean "closed"?)`},
+		{"  - {on: pong, require: not room.clsed, clauses: PP-001}", "unknown field clsed"},
 		{"  - {on: pong, set: {rom.closed: true}}", `"rom.closed" is not a member of a state`},
-		{"  - {on: pong, within: ever, owes: pong, clauses: PP-001}", "within is the name of a limit"},
+		{"  - {on: pong, within: ever, owes: pong, clauses: PP-001}", "or the name of a limit"},
 		{"  - {on: pong, owes: pong, clauses: PP-009}", "no clause of clauses.yaml has the id PP-009"},
 	} {
 		_, err := LoadFS(fstest.MapFS{"protocol.yaml": {Data: fmt.Appendf(nil, protocol, r.rules)},
@@ -381,5 +390,14 @@ func TestFollowTo(t *testing.T) {
 	s.followTo(3)
 	if found := s.model.Findings(); len(found) != 1 || !found[0].OK || s.seen != 3 {
 		t.Errorf("up to record %d: %+v", s.seen, found)
+	}
+}
+
+// TestDigest: the rules are a part of the suite, which its digest identifies.
+func TestDigest(t *testing.T) {
+	one := load(t, "  - {on: ping, owes: pong, clauses: PP-001}")
+	other := load(t, "  - {on: ping, owes: pong, clauses: PP-002}")
+	if a, b := steps.NewProtocols("1", one).Digest(), steps.NewProtocols("1", other).Digest(); a == b {
+		t.Errorf("two sets of rules have the digest %s", a)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"parley/internal/expression"
 	"parley/internal/script"
@@ -34,7 +35,7 @@ var (
 func (rd *reader) read(text []byte) {
 	root := rd.Read(text, "protocol")
 	if !root.There() || !rd.Keys(root, "a protocol", "protocol", "prefix", "document", "capabilities", "transports",
-		"message", "sends", "receives", "keeps", "stages", "fence", "state", "rules", "phrases", "load") {
+		"message", "sends", "receives", "keeps", "stages", "fence", "state", "rules", "phrases", "load", "begins") {
 		return
 	}
 	d := rd.doc
@@ -52,6 +53,7 @@ func (rd *reader) read(text []byte) {
 	for _, b := range d.bags {
 		rd.known = append(rd.known, b.name)
 	}
+	rd.findMembers(root)
 	rd.readKeeps(root.At("keeps"))
 	rd.readStages(root.At("stages"))
 	rd.readLoad(root.At("load"))
@@ -61,6 +63,12 @@ func (rd *reader) read(text []byte) {
 	}
 	for _, v := range rd.listAt(root, "phrases") {
 		rd.readPhrase(v)
+	}
+	d.begins = "client {c} is connected"
+	if of := root.At("begins"); of.There() {
+		if d.begins = rd.Text(of, "begins"); !strings.Contains(d.begins, "{c}") {
+			rd.Fail(of, "begins is a step with {c} for the client (begins: client {c} has a ticket)")
+		}
 	}
 }
 
@@ -233,7 +241,7 @@ func (rd *reader) expression(v script.Value, names ...string) *expression.Expres
 	if names == nil {
 		names = rd.known
 	}
-	e, err := expression.Compile(text, names)
+	e, err := expression.Compile(text, names, rd.doc.stateMembers)
 	if err != nil {
 		hint := ""
 		if strings.Contains(err.Error(), "token EOF") {
@@ -368,8 +376,8 @@ func (rd *reader) readRule(v script.Value) {
 	if r.within = rd.Text(v.At("within"), "within"); r.within == "" && len(r.owes) > 0 && len(r.owes[0].types) == 1 {
 		r.within = usualLimits[r.owes[0].types[0]]
 	}
-	if r.within != "" && !slices.Contains(limits, r.within) {
-		rd.Fail(v.At("within"), "within is the name of a limit: one of %s", strings.Join(limits, ", "))
+	if r.lasts, _ = time.ParseDuration(r.within); r.within != "" && r.lasts <= 0 && !slices.Contains(limits, r.within) {
+		rd.Fail(v.At("within"), "within is a time, such as 2s, or the name of a limit: one of %s", strings.Join(limits, ", "))
 	}
 	if of := v.At("forbids"); of.There() {
 		t := rd.trigger(of, "forbids")
@@ -425,18 +433,6 @@ func (rd *reader) owing(v script.Value) *owing {
 		o.clauses = rd.Texts(of, "clauses")
 	}
 	return o
-}
-
-func (rd *reader) readSet(v script.Value, r *rule) {
-	for _, name := range v.Keys() {
-		at := v.At(name)
-		of, member, ok := strings.Cut(name, ".")
-		if !ok || !slices.ContainsFunc(rd.doc.bags, func(b bag) bool { return b.name == of }) {
-			rd.Fail(at, "%q is not a member of a state (ticket.status: ...)", name)
-			continue
-		}
-		r.set = append(r.set, assignment{of, member, rd.expression(at)})
-	}
 }
 
 // sorted returns the keys of a map, sorted.

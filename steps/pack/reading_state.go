@@ -6,6 +6,7 @@ import (
 
 	"parley/internal/expression"
 	"parley/internal/script"
+	"parley/internal/words"
 )
 
 // readState reads the parts of the state, each with its key and first values.
@@ -53,4 +54,43 @@ func plainYAML(v any) any {
 		return int(v)
 	}
 	return v
+}
+
+// findMembers finds the members of the states: those that the document declares. Those of connection and shared need
+// not be declared if a rule sets them.
+func (rd *reader) findMembers(root script.Value) {
+	all := map[string][]string{}
+	for _, b := range rd.doc.bags {
+		all[b.name] = append([]string{}, sorted(b.start)...)
+	}
+	for _, rule := range rd.listAt(root, "rules") {
+		for _, name := range rule.At("set").Keys() {
+			if of, member, _ := strings.Cut(name, "."); of == "connection" || of == "shared" {
+				all[of] = append(all[of], member)
+			}
+		}
+	}
+	for name := range all {
+		slices.Sort(all[name])
+		all[name] = slices.Compact(all[name])
+	}
+	rd.doc.stateMembers = all
+}
+
+func (rd *reader) readSet(v script.Value, r *rule) {
+	for _, name := range v.Keys() {
+		at := v.At(name)
+		of, member, ok := strings.Cut(name, ".")
+		known := rd.doc.stateMembers[of]
+		switch {
+		case !ok || known == nil:
+			rd.Fail(at, "%q is not a member of a state (ticket.status: ...)", name)
+			continue
+		case !slices.Contains(known, member):
+			rd.Fail(at, "the state %s has no %q (%s)", of, member, words.Suggest(member, known,
+				"it has "+strings.Join(known, ", ")))
+			continue
+		}
+		r.set = append(r.set, assignment{of, member, rd.expression(at)})
+	}
 }

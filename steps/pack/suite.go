@@ -348,7 +348,7 @@ func (s *suite) waitFor(c *client, fits func(*owed) bool, w steps.Wait) steps.Wa
 	limits := map[string]time.Duration{"turn": l.Turn.Duration, "http": l.HTTP.Duration, "connect": l.Open.Duration}
 	for _, o := range s.owedTo(c, 0) {
 		if fits(o) {
-			w.Within, fenced = max(w.Within, limits[o.About.within]), true
+			w.Within, fenced = max(w.Within, limits[o.About.within], o.About.lasts), true
 		}
 	}
 	for _, o := range s.owedTo(c, 0) {

@@ -39,7 +39,7 @@ func (s *suite) applies(_ context.Context, name, text string) error {
 
 // latest returns the value of an expression on the last message of a client for which it has one; nil: on none.
 func (s *suite) latest(c *client, text string) (any, error) {
-	e, err := expression.Compile(text, s.doc.names())
+	e, err := expression.Compile(text, s.doc.names(), s.doc.stateMembers)
 	if err != nil {
 		return nil, err
 	}
