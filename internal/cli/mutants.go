@@ -194,25 +194,6 @@ func (o mutantsOptions) runCatalogues(ctx context.Context, all []catalogue, bar 
 	return out, nil
 }
 
-// mustConform checks, for a folder's protocol, that its server without a fault breaks nothing: otherwise a failure
-// would prove nothing of a mutant.
-func (o mutantsOptions) mustConform(ctx context.Context, c catalogue) error {
-	if folders[c.protocol] == "" {
-		return nil
-	}
-	sub := bundle.For(suite.Kinds(), c.protocol, c.role)
-	res, err := runner.Run(ctx, runner.Options{Protocols: suite, Profile: sub.Profile, Launcher: sub.Launcher,
-		Role: c.role, Drivers: sub.Profile.Drivers})
-	if err != nil {
-		return err
-	}
-	if res.Exit == verdict.ExitNonConformant {
-		return usagef("the server of %s breaks clauses without any fault, so that its mutants prove nothing "+
-			"(see parley run --protocol %[1]s)", folders[c.protocol])
-	}
-	return nil
-}
-
 // mutantWriter writes the results of mutants, each into a file of its own. Its method may be called concurrently.
 type mutantWriter struct {
 	folder string

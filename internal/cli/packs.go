@@ -2,11 +2,14 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"os"
 	"slices"
 	"strings"
 
+	"parley/features/verdict"
+	"parley/runner"
 	"parley/simulator/scripted"
 	"parley/steps"
 	"parley/steps/pack"
@@ -69,4 +72,23 @@ func explaining() string {
 		words = append(words, "--protocol", folders[id])
 	}
 	return strings.Join(words, " ")
+}
+
+// mustConform checks, for a folder's protocol, that its server without a fault breaks nothing: otherwise a failure
+// would prove nothing of a mutant.
+func (o mutantsOptions) mustConform(ctx context.Context, c catalogue) error {
+	if folders[c.protocol] == "" {
+		return nil
+	}
+	sub := bundle.For(suite.Kinds(), c.protocol, c.role)
+	res, err := runner.Run(ctx, runner.Options{Protocols: suite, Profile: sub.Profile, Launcher: sub.Launcher,
+		Role: c.role, Drivers: sub.Profile.Drivers})
+	if err != nil {
+		return err
+	}
+	if res.Exit == verdict.ExitNonConformant {
+		return usagef("the server of %s breaks clauses without any fault, so that its mutants prove nothing "+
+			"(see parley run --protocol %[1]s)", folders[c.protocol])
+	}
+	return nil
 }
