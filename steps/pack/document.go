@@ -109,7 +109,7 @@ type rule struct {
 	within    string        // name of a limit of the profile; "": an event
 	forbids   *trigger
 	until     *trigger
-	elsewhere bool // forbids it on other connections too
+	elsewhere bool // on other connections too: what it forbids, and what ends it
 	set       []assignment
 }
 

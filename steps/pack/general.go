@@ -29,6 +29,7 @@ func (s *suite) register(sc *godog.ScenarioContext) {
 	s.registerSending(sc)
 	s.registerReceiving(sc)
 	s.registerExploring(sc)
+	s.registerRestarting(sc)
 	for _, p := range s.doc.phrases {
 		s.step(sc, p.expression(), s.handler(p))
 	}

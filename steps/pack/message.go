@@ -84,6 +84,11 @@ func (d *document) read(r transcript.Record) *message {
 		}
 	case transcript.Closed, transcript.Failure:
 		m.kind, m.it = ended, map[string]any{"code": r.Status}
+	case transcript.Remark:
+		if !isRestart(r) {
+			return nil
+		}
+		m.kind = restarted
 	case transcript.Comment:
 		if m.kind = ended; driver.AnswerGoesOn(r) {
 			return nil

@@ -29,6 +29,7 @@ type model struct {
 	bans     []ban
 	fences   map[string][]*message // requests that fence, by connection
 	tally    obligation.Tally
+	lapses   bool            // what is owed on a connection may end by a message on another
 	lost     map[string]bool // keys of states whose values are unknown
 	caused   map[int]bool    // records because of which something was owed; only of ours
 }
@@ -54,7 +55,9 @@ func newModel(d *document, o obligation.Observer) *model {
 	return &model{doc: d, observer: o, books: map[string]*book{}, bags: map[string]map[string]any{},
 		seen: map[*rule]map[string]int{}, last: map[*rule]map[string]any{}, begun: map[string]bool{},
 		fences: map[string][]*message{}, tally: obligation.Tally{}, caused: map[int]bool{},
-		lost: map[string]bool{}}
+		lost: map[string]bool{}, lapses: slices.ContainsFunc(d.rules, func(r *rule) bool {
+			return len(r.owes) > 0 && r.until != nil && r.elsewhere
+		})}
 }
 
 // bookOf returns the book of a connection.
@@ -74,7 +77,7 @@ func (mo *model) Take(r transcript.Record) {
 	if r.Late {
 		return
 	}
-	if r.Kind == transcript.Remark {
+	if r.Kind == transcript.Remark && !isRestart(r) {
 		mo.givenUp(r)
 		return
 	}
@@ -254,16 +257,23 @@ func (mo *model) owe(r *rule, m *message, b *book) {
 	}
 }
 
-// lapse ends what is owed until such a message.
+// lapse ends what is owed until such a message, on its connection or, if the rule says so, on any.
 func (mo *model) lapse(m *message, in expression.Scope, b *book) {
-	b.Each(func(o *owed) {
-		if o.About.until == nil || o.Cause.r.N == m.r.N {
+	end := func(o *owed) {
+		if o.About.until == nil || o.Cause.r.N == m.r.N || o.Cause.r.Conn != m.r.Conn && !o.About.elsewhere {
 			return
 		}
 		with := maps.Clone(in)
 		with["act"] = o.Cause.it
 		o.Done = o.Done || !o.Cause.ofAnother(m) && o.About.until.selects(m, with)
-	})
+	}
+	if !mo.lapses {
+		b.Each(end)
+		return
+	}
+	for _, conn := range mo.order {
+		mo.books[conn].Each(end)
+	}
 }
 
 // answers reports whether a message is what a rule obliges the server to because of another.

@@ -54,6 +54,7 @@ func load(t testing.TB, rules string) *Pack {
 // said makes records of a line each: < for the server, > for the client, with the connection first, as "A> {...}".
 // "A]" is an event that answers the request in a record, "A)" the end of such an answer, "A/" a request over HTTP.
 // "A!" requests and gets a connection, "A?" is a wait for what record N obliges the server to, which ended in vain.
+// "A~" is a restart of the target, "Ax" the end of a connection with a code.
 func said(t testing.TB, p *Pack, lines ...string) (out []transcript.Record) {
 	t.Helper()
 	c := codec{binding: p.doc.binding(), doc: p.doc}
@@ -68,6 +69,11 @@ func said(t testing.TB, p *Pack, lines ...string) (out []transcript.Record) {
 		case "!":
 			add(transcript.Record{Conn: conn, Dir: transcript.Sent, Kind: transcript.Open})
 			add(transcript.Record{Conn: conn, Dir: transcript.Received, Kind: transcript.Open, Status: 101})
+		case "~":
+			add(transcript.Record{Dir: transcript.Noted, Kind: transcript.Remark, Label: restarting})
+		case "x":
+			status, _ := strconv.Atoi(body)
+			add(transcript.Record{Conn: conn, Dir: transcript.Received, Kind: transcript.Closed, Status: status})
 		case "?":
 			add(transcript.Record{Conn: conn, Dir: transcript.Noted, Kind: transcript.Remark,
 				Label: inVain + "record " + body})
@@ -125,6 +131,11 @@ func TestRules(t *testing.T) {
 			[]string{ping, note, fence, fend}, "+PP-002@2"},
 		{"until then", "  - {on: ping, owes: pong, until: {type: closed}, clauses: PP-001}",
 			[]string{ping, closed, fence, fend}, ""},
+		{"until then on another connection",
+			"  - {on: ping, owes: pong, until: {type: closed}, elsewhere: true, clauses: PP-001}",
+			[]string{ping, `B< {"type":"closed"}`, fence, fend}, ""},
+		{"on another connection it goes on", "  - {on: ping, owes: pong, until: {type: closed}, clauses: PP-001}",
+			[]string{ping, `B< {"type":"closed"}`, fence, fend}, "-PP-001@1"},
 		{"what answers another request neither settles nor ends what is owed",
 			"  - {on: ping, owes: pong, until: {type: ended}, clauses: PP-001}",
 			[]string{`A/ {"type":"ping"}`, `A/ {"type":"ping"}`, `A] 2 {"type":"pong"}`, "A) 2", "A? 1"},
@@ -165,6 +176,15 @@ func TestRules(t *testing.T) {
 		{"what is no JSON object, and what has no known type",
 			"  - {on: {type: [malformed, unknown], from: client}, owes: {type: note}, clauses: PP-003}",
 			[]string{`A> [`, note, `A> {"type":"other"}`, note, ping, fence, fend}, "+PP-003@2 +PP-003@4"},
+		{"clauses by what has happened", closes + "  - {on: note, require: it.n == nil, by: 'room.closed ? \"closed\" : " +
+			"\"open\"', clauses: {open: PP-001, closed: PP-002}}", []string{note, closed, note}, "+PP-001@1 +PP-002@3"},
+		{"the code with which a connection is closed",
+			"  - {on: ping, owes: {type: ended, where: it.code == 1008}, clauses: PP-001}",
+			[]string{ping, "Ax 1011", "A!", ping, "Ax 1008"}, "+PP-001@6"},
+		{"what holds until the target is restarted", closes +
+			"  - {on: closed, set: {shared.closed: true}}\n  - {on: restarted, set: {shared.closed: false}}\n" +
+			"  - {on: note, require: not (shared.closed ?? false), clauses: PP-001}",
+			[]string{closed, "A~", note, closed, note}, "+PP-001@3 -PP-001@5"},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
 			p := load(t, r.rules)
@@ -240,6 +260,9 @@ func TestMistakes(t *testing.T) {
 		{"  - {on: pong, require: not room.clsed, clauses: PP-001}", "unknown field clsed"},
 		{"  - {on: pong, set: {rom.closed: true}}", `"rom.closed" is not a member of a state`},
 		{"  - {on: pong, within: ever, owes: pong, clauses: PP-001}", "or the name of a limit"},
+		{"  - {on: pong, owes: pong, by: kind, clauses: PP-001}", "by and a map of clauses belong together"},
+		{"  - {on: pong, owes: pong, clauses: {pong: PP-001}}", "by and a map of clauses belong together"},
+		{"  - {on: pong, owes: pong, by: it.n ==, clauses: {pong: PP-001}}", "is not an expression"},
 		{"  - {on: pong, owes: pong, clauses: PP-009}", "no clause of clauses.yaml has the id PP-009"},
 	} {
 		_, err := LoadFS(fstest.MapFS{"protocol.yaml": {Data: fmt.Appendf(nil, protocol, r.rules)},

@@ -1,13 +1,11 @@
 package pack
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"parley/internal/expression"
 	"parley/internal/script"
@@ -59,7 +57,7 @@ func (rd *reader) read(text []byte) {
 	rd.readLoad(root.At("load"))
 	rd.readFence(root.At("fence"))
 	for _, v := range rd.listAt(root, "rules") {
-		rd.readRule(v)
+		rd.readRules(v)
 	}
 	for _, v := range rd.listAt(root, "phrases") {
 		rd.readPhrase(v)
@@ -219,7 +217,8 @@ func (rd *reader) types() []string {
 }
 
 // Messages that are none of the protocol: the request for a connection, its answer, its end, the answer to an HTTP
-// request, an event without data, and a message that is no JSON object, or of no known type.
+// request, an event without data, a message that is no JSON object, or of no known type, and a restart of the target by
+// the harness.
 const (
 	connecting = "connecting"
 	connected  = "connected"
@@ -228,9 +227,10 @@ const (
 	empty      = "empty"
 	malformed  = "malformed"
 	unknown    = "unknown"
+	restarted  = "restarted"
 )
 
-var special = []string{connecting, connected, ended, answer, empty, malformed, unknown}
+var special = []string{connecting, connected, ended, answer, empty, malformed, unknown, restarted}
 
 // expression reads an expression, with the given names besides those of the document.
 func (rd *reader) expression(v script.Value, names ...string) *expression.Expression {
@@ -343,96 +343,6 @@ func (rd *reader) readFence(v script.Value) {
 		rd.Fail(v, "fence.where is missing: how its answer is recognised (where: it.ref == act.ref)")
 	}
 	rd.doc.fence = f
-}
-
-func (rd *reader) readRule(v script.Value) {
-	r := &rule{line: v.Line()}
-	if !rd.Keys(v, "a rule", "name", "on", "when", "clauses", "says", "require", "grows", "unique", "first", "valid",
-		"owes", "or", "within", "forbids", "until", "elsewhere", "set") {
-		return
-	}
-	rd.doc.rules = append(rd.doc.rules, r)
-	r.name, r.says = rd.Text(v.At("name"), "name"), rd.Text(v.At("says"), "says")
-	if on := v.At("on"); on.There() {
-		r.on = rd.trigger(on, "on")
-	} else {
-		rd.Fail(v, "on is missing: which messages the rule is about (on: ping)")
-	}
-	r.when = rd.expression(v.At("when"))
-	if of := v.At("clauses"); of.There() {
-		r.clauses = rd.Texts(of, "clauses")
-	}
-	r.require, r.grows, r.unique = rd.expression(v.At("require")), rd.expression(v.At("grows")),
-		rd.expression(v.At("unique"))
-	r.first, _ = v.At("first").Scalar().(bool)
-	r.valid, _ = v.At("valid").Scalar().(bool)
-	r.elsewhere, _ = v.At("elsewhere").Scalar().(bool)
-	if owes := v.At("owes"); owes.There() {
-		r.owes = append(r.owes, rd.owing(owes))
-		for _, or := range rd.listAt(v, "or") {
-			r.owes = append(r.owes, rd.owing(or))
-		}
-	}
-	if r.within = rd.Text(v.At("within"), "within"); r.within == "" && len(r.owes) > 0 && len(r.owes[0].types) == 1 {
-		r.within = usualLimits[r.owes[0].types[0]]
-	}
-	if r.lasts, _ = time.ParseDuration(r.within); r.within != "" && r.lasts <= 0 && !slices.Contains(limits, r.within) {
-		rd.Fail(v.At("within"), "within is a time, such as 2s, or the name of a limit: one of %s", strings.Join(limits, ", "))
-	}
-	if of := v.At("forbids"); of.There() {
-		t := rd.trigger(of, "forbids")
-		r.forbids = &t
-	}
-	if of := v.At("until"); of.There() {
-		t := rd.trigger(of, "until")
-		r.until = &t
-	}
-	rd.readSet(v.At("set"), r)
-	rd.findStates(r)
-	judges := slices.ContainsFunc([]string{"require", "grows", "unique", "first", "valid", "owes", "forbids"},
-		func(key string) bool { return v.At(key).There() })
-	switch {
-	case judges && len(r.clauses) == 0 && !r.forgiving():
-		rd.Fail(v, "clauses is missing: what the rule judges (clauses: %s-001)", cmp.Or(rd.doc.prefix, "MP"))
-	case !judges && !v.At("set").There():
-		rd.Fail(v, "the rule does nothing: it has none of owes, forbids, require, grows, unique, first, valid and set")
-	}
-}
-
-// findStates finds the states on which a rule depends.
-func (rd *reader) findStates(r *rule) {
-	named := []*expression.Expression{r.when, r.require}
-	for _, s := range r.set {
-		named = append(named, s.value)
-	}
-	for _, b := range rd.doc.bags {
-		if slices.ContainsFunc(r.set, func(s assignment) bool { return s.bag == b.name }) ||
-			slices.ContainsFunc(named, func(e *expression.Expression) bool { return e != nil && e.Mentions(b.name) }) {
-			r.states = append(r.states, b.name)
-		}
-	}
-}
-
-// forgiving reports whether a rule only permits: each of its alternatives has clauses, or none judges anything.
-func (r *rule) forgiving() bool {
-	return len(r.owes) > 0 && !slices.ContainsFunc(r.owes, func(o *owing) bool { return o.clauses == nil })
-}
-
-// expects is what a finding of the rule says that it expected.
-func (r *rule) expects(otherwise string) string { return cmp.Or(r.says, otherwise) }
-
-// usualLimits are those of what never comes at once, unless the rule names another.
-var usualLimits = map[string]string{answer: "http", connected: "connect", ended: "event"}
-
-// limits are those of a profile that a rule may name.
-var limits = []string{"event", "turn", "http", "connect"}
-
-func (rd *reader) owing(v script.Value) *owing {
-	o := &owing{trigger: rd.trigger(v, "owes"), must: rd.expression(v.At("must"))}
-	if of := v.At("clauses"); of.There() {
-		o.clauses = rd.Texts(of, "clauses")
-	}
-	return o
 }
 
 // sorted returns the keys of a map, sorted.
