@@ -39,7 +39,7 @@ func TestPatched(t *testing.T) {
 		{"what would be too large stays", text, []any{copied, copied, copied}, text, ""},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
-			e, err := Compile("patched(it, act)", []string{"it", "act"})
+			e, err := Compile("patched(it, act)", []string{"it", "act"}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

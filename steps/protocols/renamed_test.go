@@ -25,6 +25,11 @@ var renamed = map[string][][2]string{
 			`client A is answered in each of 8 chats, each sent right after the previous turn`},
 		{`client A, alone, is switched to each built-in agent and refused what it may not ask`,
 			`client A, alone, can switch to each built-in agent and is refused invalid switches`},
+		{`the turn of client A ends, and that of client B does not`, `the turn of client A ends`},
+		{`client B receives no refusal`, `client B receives no "agent_switched"`},
+		{`the ids of the connections differ`, `the server has followed its sessions`},
+		{`client A receives the list of agents before any answer`, `client A receives the list of agents`},
+		{`client A is switched in the session of client B`, `the switch of client A is answered`},
 	},
 	"agent-client": {
 		{`it is recorded whether the page suggests "abort"`, `whether the page suggests "abort" is recorded`},
