@@ -18,7 +18,7 @@ func TestFolderProtocol(t *testing.T) {
 	t.Cleanup(func() { suite, bundle, folders = before, bundled, map[string]string{} })
 	invoke := func(t *testing.T, args ...string) (string, string, int) {
 		t.Helper()
-		suite, bundle = before, bundled
+		suite, bundle, folders = before, bundled, map[string]string{}
 		var out, errs bytes.Buffer
 		code := runParley(args, &streams{In: strings.NewReader(""), Out: &out, Err: &errs})
 		return out.String(), errs.String(), code
