@@ -44,6 +44,8 @@ func TestFolderProtocol(t *testing.T) {
 		args []string
 	}{
 		{"TD-008 passed", verdict.ExitIncomplete, []string{"run", "--protocol", folder, "--out", here, "--tags", "@TD-008"}},
+		{`client A sends "ping"`, 0, []string{"scenario", "--protocol", folder,
+			filepath.Join(here, "transcripts", "ws-TD-2-01.jsonl")}},
 		{"explain --protocol " + folder + " TD-009", verdict.ExitNonConformant, mute},
 		{"run --protocol " + folder, verdict.ExitNonConformant, mute},
 		{"3 mutants, 3 killed", 0, []string{"mutants", "--protocol", folder, "--only",
