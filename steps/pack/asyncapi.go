@@ -72,6 +72,9 @@ func (p *Pack) payload(kind string) any {
 	}
 	members := map[string]any{}
 	at := strings.TrimPrefix(string(p.doc.typeAt), "/")
+	if _, sent := p.doc.sends[kind]; sent {
+		at = strings.TrimPrefix(string(p.doc.sentAt), "/")
+	}
 	if p.doc.only == "" && !strings.Contains(at, "/") {
 		members[at] = map[string]any{"const": kind}
 	}

@@ -1,6 +1,7 @@
 package pack
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -25,13 +26,14 @@ type binding struct {
 		Path string `yaml:"path"`
 	} `yaml:"post"`
 	Type    target.Pointer            `yaml:"type"`    // where messages have their type
+	Sent    target.Pointer            `yaml:"sent"`    // where those of a client have it; "": at type
 	Members map[string]target.Pointer `yaml:"members"` // where they have other members
 	Names   map[string]target.Names   `yaml:"names"`   // this wire's names for the document's types
 }
 
 // binding returns the wire of the document.
 func (d *document) binding() *binding {
-	b := &binding{Type: d.typeAt, Members: maps.Clone(d.members),
+	b := &binding{Type: d.typeAt, Sent: d.sentAt, Members: maps.Clone(d.members),
 		WS: target.WSWire{Path: d.ws, Subprotocols: d.subprotocols}}
 	b.SSE.Open, b.SSE.Send, b.Post.Path = d.open, d.send, d.post.path
 	return b
@@ -86,7 +88,7 @@ func (c codec) encode(kind string, members map[string]any, find func(string) (an
 		return c.carry(kind, nil, find)
 	}
 	if c.doc.only == "" && !c.doc.isUntyped(kind) && (!c.doc.named || c.driver == target.WS || c.driver == target.Stdio) {
-		if err := c.Type.Set(body, target.Sent(c.Names, kind)); err != nil {
+		if err := c.sentAt().Set(body, target.Sent(c.Names, kind)); err != nil {
 			return driver.Message{}, err
 		}
 	}
@@ -108,6 +110,9 @@ func (c codec) filled(kind string, find func(string) (any, error)) (driver.Messa
 	m, err := c.encode(kind, members, find)
 	return m, members, err
 }
+
+// sentAt is where the messages of a client have their type.
+func (c codec) sentAt() target.Pointer { return cmp.Or(c.Sent, c.Type) }
 
 // carry puts bytes into a message of the transport.
 func (c codec) carry(label string, body []byte, find func(string) (any, error)) (driver.Message, error) {
@@ -164,7 +169,11 @@ func (c codec) decode(r *transcript.Record) {
 		}
 	}
 	ev := &transcript.Event{Data: data, Envelope: v}
-	if kind, ok := c.Type.Get(v); ok {
+	at := c.Type
+	if r.Dir == transcript.Sent {
+		at = c.sentAt()
+	}
+	if kind, ok := at.Get(v); ok {
 		ev.Type, _ = kind.(string)
 	}
 	if r.Kind == transcript.Stream && ev.Type == "" {

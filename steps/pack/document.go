@@ -21,7 +21,8 @@ type document struct {
 	drivers      []string
 	capabilities []string // optional features, which a profile declares
 
-	typeAt   target.Pointer
+	typeAt   target.Pointer // of the server's messages
+	sentAt   target.Pointer // of a client's
 	untyped  []untyped
 	only     string // the only type that clients send, which is not on the wire; "": messages have their types
 	named    bool   // the type of an event is the name of the event on the stream

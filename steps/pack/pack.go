@@ -163,7 +163,9 @@ func isSchema(at string) bool { return path.Dir(at) == schemaFolder && path.Ext(
 func (p *Pack) Extra(name string) []byte { return p.extra[name] }
 
 // Types returns the JSON Pointers to the type of a message.
-func (p *Pack) Types() []string { return []string{string(p.doc.typeAt)} }
+func (p *Pack) Types() []string {
+	return slices.Compact([]string{string(p.doc.typeAt), string(p.doc.sentAt)})
+}
 
 // checkClauses checks that the rules name clauses of the ledger, and finds those that the steps must judge.
 func (p *Pack) checkClauses(name string) error {

@@ -424,3 +424,24 @@ func TestDigest(t *testing.T) {
 		t.Errorf("two sets of rules have the digest %s", a)
 	}
 }
+
+// TestTypePlaces: the messages of a client and of the server may have their types in different places.
+func TestTypePlaces(t *testing.T) {
+	text := strings.Replace(fmt.Sprintf(protocol, "  - {on: ping, owes: pong, clauses: PP-001}"), "sends:",
+		"message: {type: {client: /op, server: /ev}}\nsends:", 1)
+	p, err := LoadFS(fstest.MapFS{"protocol.yaml": {Data: []byte(text)}, "clauses.yaml": {Data: []byte(ledger)}}, "pp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := p.judge(obligation.Ours, said(t, p, `A> {"op":"ping","n":1}`, `A< {"ev":"pong"}`))
+	if len(found) != 1 || !found[0].OK {
+		t.Errorf("%+v", found)
+	}
+	m, err := codec{binding: p.doc.binding(), doc: p.doc, driver: "ws"}.encode("ping", map[string]any{}, nil)
+	if err != nil || string(m.Body) != `{"op":"ping"}` {
+		t.Errorf("%s, %v", m.Body, err)
+	}
+	if diff := cmp.Diff([]string{"/ev", "/op"}, p.Types()); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,6 +1,7 @@
 package pack
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -143,12 +144,18 @@ func (rd *reader) readTransports(v, root script.Value) {
 
 func (rd *reader) readMessage(v script.Value) {
 	d := rd.doc
-	d.typeAt, d.members = "/type", map[string]target.Pointer{}
+	d.typeAt, d.sentAt, d.members = "/type", "/type", map[string]target.Pointer{}
 	if !v.There() || !rd.Keys(v, "message", "type", "only", "named", "untyped", "members") {
 		return
 	}
 	if at := v.At("type"); at.There() {
-		d.typeAt = rd.pointer(at, "message.type")
+		if d.typeAt = "/type"; at.Keys() == nil {
+			d.typeAt = rd.pointer(at, "message.type")
+			d.sentAt = d.typeAt
+		} else if rd.Keys(at, "message.type", "client", "server") {
+			d.typeAt = cmp.Or(rd.pointer(at.At("server"), "server"), d.typeAt)
+			d.sentAt = cmp.Or(rd.pointer(at.At("client"), "client"), d.sentAt)
+		}
 	}
 	d.only = rd.Text(v.At("only"), "message.only")
 	of := v.At("untyped")

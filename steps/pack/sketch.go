@@ -18,11 +18,12 @@ import (
 type Sketch struct {
 	From string // the file, for people
 
-	SSE, Send string // path of the event stream; method and path of a client's messages
-	WS        string // path
-	Post      string // path of requests that are answered by event streams
-	Type      target.Pointer
-	Greeting  string // the type that comes first on a connection; "": none, or not known
+	SSE, Send string         // path of the event stream; method and path of a client's messages
+	WS        string         // path
+	Post      string         // path of requests that are answered by event streams
+	Type      target.Pointer // where the server's messages have their type
+	Sent      target.Pointer // where those of a client have it
+	Greeting  string         // the type that comes first on a connection; "": none, or not known
 
 	Sends, Receives []SketchedMessage
 }
@@ -98,7 +99,7 @@ func (d *drafting) protocol() []byte {
 	if d.Post != "" {
 		say("  post: {path: %s}", yamlText(d.Post))
 	}
-	say("\nmessage: {type: %s}\n\nsends:", yamlText(string(d.Type)))
+	say("\nmessage: {type: %s}\n\nsends:", d.types())
 	for _, m := range d.Sends {
 		say("  %s: %s", yamlText(m.Type), yamlText(d.example(m)))
 	}
@@ -112,6 +113,14 @@ func (d *drafting) protocol() []byte {
 	}
 	say("  # - {on: ping, owes: {type: pong, where: it.n == act.n}, clauses: %s-%03d}", d.prefix, len(d.judged())+1)
 	return []byte(b.String())
+}
+
+// types says where messages have their type.
+func (d *drafting) types() string {
+	if d.Sent == d.Type {
+		return yamlText(string(d.Type))
+	}
+	return fmt.Sprintf("{client: %s, server: %s}", yamlText(string(d.Sent)), yamlText(string(d.Type)))
 }
 
 func (d *drafting) clauses() []byte {
@@ -156,7 +165,7 @@ func (d *drafting) example(m SketchedMessage) map[string]any {
 	if v == nil {
 		v = map[string]any{}
 	}
-	delete(v, strings.TrimPrefix(string(d.Type), "/"))
+	delete(v, strings.TrimPrefix(string(d.Sent), "/"))
 	return v
 }
 

@@ -26,17 +26,12 @@ func FromAsyncAPI(name string, text []byte) (*Sketch, error) {
 	if version, _ := d.root["asyncapi"].(string); !strings.HasPrefix(version, "3.") {
 		return nil, fmt.Errorf("%s: it is no AsyncAPI document of version 3 (asyncapi: 3.0.0)", name)
 	}
-	s := &Sketch{From: name, Type: "/type"}
+	s := &Sketch{From: name}
 	operations, _ := d.root["operations"].(map[string]any)
 	for _, key := range sorted(operations) {
 		d.readOperation(s, d.resolve(operations[key], 0))
 	}
-	for _, m := range slices.Concat(s.Sends, s.Receives) {
-		if at := typeMember(m.Schema, m.Type); at != "" {
-			s.Type = target.Pointer("/" + at)
-			break
-		}
-	}
+	s.Sent, s.Type = typePointer(s.Sends), typePointer(s.Receives)
 	switch {
 	case s.SSE == "" && s.WS == "":
 		return nil, fmt.Errorf("%s: no channel is a WebSocket or an event stream (bindings: {ws: {}}, or {http: {method: "+
@@ -186,6 +181,16 @@ func messageType(m, schema map[string]any) string {
 
 // typeNames are the usual names of the member with the type of a message.
 var typeNames = []string{"type", "message_type", "messageType", "event", "kind", "method", "action", "op"}
+
+// typePointer returns where messages have their type: /type if none of them tells.
+func typePointer(all []SketchedMessage) target.Pointer {
+	for _, m := range all {
+		if at := typeMember(m.Schema, m.Type); at != "" {
+			return target.Pointer("/" + at)
+		}
+	}
+	return "/type"
+}
 
 // typeMember returns the member of a message that is its type; "" if there is none.
 func typeMember(schema map[string]any, kind string) string {

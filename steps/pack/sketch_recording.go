@@ -24,10 +24,14 @@ func FromRecords(name string, next func() (transcript.Record, error)) (*Sketch, 
 		}
 		r.take(s, rec)
 	}
-	s.Type = target.Pointer("/" + r.typeMember())
+	s.Sent, s.Type = r.typePointer(true), r.typePointer(false)
 	said := map[string]string{} // by connection: the client's last message without an answer
 	for _, m := range r.seen {
-		kind, _ := m.body[strings.TrimPrefix(string(s.Type), "/")].(string)
+		at := s.Type
+		if m.client {
+			at = s.Sent
+		}
+		kind, _ := m.body[strings.TrimPrefix(string(at), "/")].(string)
 		if kind == "" || strings.ContainsAny(kind, "/\\ ") {
 			continue
 		}
@@ -105,13 +109,13 @@ func pathOf(label string) string {
 	return u.Path
 }
 
-// typeMember returns the usual name of a type that most messages have.
-func (rs *recordSketch) typeMember() string {
+// typePointer returns the usual place of a type that most messages of a side have.
+func (rs *recordSketch) typePointer(client bool) target.Pointer {
 	best, most := typeNames[0], 0
 	for _, name := range typeNames {
 		n := 0
 		for _, m := range rs.seen {
-			if _, is := m.body[name].(string); is {
+			if _, is := m.body[name].(string); is && m.client == client {
 				n++
 			}
 		}
@@ -119,7 +123,7 @@ func (rs *recordSketch) typeMember() string {
 			best, most = name, n
 		}
 	}
-	return best
+	return target.Pointer("/" + best)
 }
 
 // widened returns a JSON Schema that also allows a value.

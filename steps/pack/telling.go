@@ -91,7 +91,7 @@ func (t *tale) sent(m *message) (lines []string, known bool) {
 	}
 	others := map[string]any{}
 	for name, v := range body {
-		if name == strings.TrimPrefix(string(t.doc.typeAt), "/") {
+		if name == strings.TrimPrefix(string(t.doc.sentAt), "/") {
 			continue
 		}
 		if of, there := template[name]; !there || !t.asTemplate(of, v, m.r.Conn) {
