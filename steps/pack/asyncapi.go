@@ -67,8 +67,10 @@ func (p *Pack) AsyncAPI(host string) []byte {
 
 // payload returns the JSON Schema of a type: that of messages, or what protocol.yaml says of it.
 func (p *Pack) payload(kind string) any {
-	if text := p.schemas[schemaFolder+"/"+kind+".json"]; text != nil {
-		return jsontext.Value(text)
+	for _, folder := range []string{schemaFolder, asyncFile} {
+		if text := p.schemas[folder+"/"+kind+".json"]; text != nil {
+			return jsontext.Value(text)
+		}
 	}
 	members := map[string]any{}
 	at := strings.TrimPrefix(string(p.doc.typeAt), "/")

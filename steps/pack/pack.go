@@ -89,14 +89,21 @@ func LoadFS(fsys fs.FS, name string) (*Pack, error) {
 			err)
 	}
 	p := &Pack{doc: &document{}, files: fstest.MapFS{}, extra: map[string][]byte{}}
-	rd := &reader{doc: p.doc}
+	described, async, err := readAsyncAPI(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	rd := &reader{doc: p.doc, described: described}
 	rd.read(text)
 	p.files[p.doc.id+"/protocol.yaml"] = &fstest.MapFile{Data: text} // it is a part of the suite
+	if async != nil {
+		p.files[p.doc.id+"/"+asyncFile] = &fstest.MapFile{Data: async}
+	}
 	mistakes := []error{rd.Err(filepath.Join(name, "protocol.yaml"))}
 	if p.doc.id == "" {
 		return nil, errors.Join(mistakes...)
 	}
-	mistakes = append(mistakes, p.readFiles(fsys, name))
+	mistakes = append(mistakes, p.readFiles(fsys, name, described.schemas()))
 	if errors.Join(mistakes...) == nil {
 		mistakes = append(mistakes, p.checkClauses(name))
 	}
@@ -125,7 +132,7 @@ func readFile(fsys fs.FS, name string) ([]byte, error) {
 }
 
 // readFiles reads the ledger, the scenarios, the server and the schemas.
-func (p *Pack) readFiles(fsys fs.FS, name string) error {
+func (p *Pack) readFiles(fsys fs.FS, name string, described map[string][]byte) error {
 	count, schemas := 0, map[string][]byte{}
 	err := fs.WalkDir(fsys, ".", func(at string, d fs.DirEntry, err error) error {
 		switch {
@@ -153,8 +160,8 @@ func (p *Pack) readFiles(fsys fs.FS, name string) error {
 		p.files[p.doc.id+"/"+path.Base(at)] = &fstest.MapFile{Data: b}
 		return nil
 	})
-	p.schemas = schemas
-	return errors.Join(err, p.readSchemas(schemas, name))
+	p.schemas = withOwn(described, schemas)
+	return errors.Join(err, p.readSchemas(p.schemas, name))
 }
 
 func isSchema(at string) bool { return path.Dir(at) == schemaFolder && path.Ext(at) == ".json" }

@@ -20,8 +20,9 @@ var scopeNames = []string{"it", "kind", "from", "conn", "http", "event", "reques
 // reader reads a protocol.yaml, and collects its mistakes.
 type reader struct {
 	script.Reader
-	doc   *document
-	known []string // names that expressions may use
+	doc       *document
+	described *Sketch  // by the AsyncAPI document of the folder; nil: there is none
+	known     []string // names that expressions may use
 }
 
 var (
@@ -47,6 +48,7 @@ func (rd *reader) read(text []byte) {
 	rd.readMessage(root.At("message"))
 	rd.readSends(root.At("sends"))
 	rd.readReceives(root.At("receives"))
+	rd.describe(rd.described)
 	rd.readState(root.At("state"))
 	rd.known = append(rd.known, scopeNames...)
 	for _, b := range d.bags {
@@ -102,6 +104,9 @@ func (rd *reader) pathAt(v script.Value, what string) string {
 }
 
 func (rd *reader) readTransports(v, root script.Value) {
+	if !v.There() && rd.described != nil {
+		return
+	}
 	if !v.There() {
 		rd.Fail(root, "transports is missing: say how a client reaches the server (transports: {ws: {path: /ws}})")
 		return
@@ -145,6 +150,9 @@ func (rd *reader) readTransports(v, root script.Value) {
 func (rd *reader) readMessage(v script.Value) {
 	d := rd.doc
 	d.typeAt, d.sentAt, d.members = "/type", "/type", map[string]target.Pointer{}
+	if of := rd.described; of != nil {
+		d.typeAt, d.sentAt = of.Type, of.Sent
+	}
 	if !v.There() || !rd.Keys(v, "message", "type", "only", "named", "untyped", "members") {
 		return
 	}

@@ -1,6 +1,7 @@
 package pack
 
 import (
+	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"parley/steps/obligation"
 	"parley/transport/recording"
 	"parley/transport/transcript"
 )
@@ -127,6 +129,51 @@ func TestNoSketch(t *testing.T) {
 	}
 	none := func() (transcript.Record, error) { return transcript.Record{}, io.EOF }
 	if _, err := FromRecords("a.jsonl", none); err == nil || !strings.Contains(err.Error(), "no WebSocket") {
+		t.Error(err)
+	}
+}
+
+// TestDescribed: a folder may have an AsyncAPI document in place of transports, messages and JSON Schemas; what it says
+// itself stays.
+func TestDescribed(t *testing.T) {
+	const rules = "protocol: chat-x\nprefix: CX\n%srules:\n  - {on: pong, valid: true, clauses: PP-001}\n"
+	async, err := os.ReadFile("../../docs/asyncapi/session-chat.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	load := func(own string, more fstest.MapFS) (*Pack, error) {
+		files := fstest.MapFS{"protocol.yaml": {Data: fmt.Appendf(nil, rules, own)}, "asyncapi.yaml": {Data: async},
+			"clauses.yaml": {Data: []byte(strings.Replace(ledger, "ping-pong", "chat-x", 1))}}
+		maps.Copy(files, more)
+		return LoadFS(files, "cx")
+	}
+	p, err := load("", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := p.doc
+	if got := fmt.Sprint(d.drivers, d.ws, d.typeAt, d.sentAt, sorted(d.sends), len(d.receives)); got !=
+		"[ws]/chat/ws/message_type/type[chat interrupt ping] 6" {
+		t.Error(got)
+	}
+	found := p.judge(obligation.Ours, said(t, p, `A< {"message_type":"pong"}`,
+		`A< {"message_type":"pong","timestamp":[]}`))
+	if len(found) == 0 || !found[0].OK {
+		t.Errorf("%+v", found)
+	}
+	p, err = load("transports: {ws: {path: /own}}\nsends: {chat: {content: hi}}\n", fstest.MapFS{
+		"messages/pong.json": {Data: []byte(`{"type":"object","required":["n"]}`)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.doc.ws != "/own" || fmt.Sprint(p.doc.sends["chat"]) != "map[content:hi]" {
+		t.Errorf("%q %v", p.doc.ws, p.doc.sends)
+	}
+	if found := p.judge(obligation.Ours, said(t, p, `A< {"message_type":"pong"}`)); len(found) != 1 || found[0].OK {
+		t.Errorf("%+v", found)
+	}
+	if _, err := load("", fstest.MapFS{"asyncapi.yaml": {Data: []byte("asyncapi: 2.0.0")}}); err == nil ||
+		!strings.Contains(err.Error(), "cx/asyncapi.yaml: it is no AsyncAPI document of version 3") {
 		t.Error(err)
 	}
 }
