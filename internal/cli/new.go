@@ -79,7 +79,7 @@ func draftFiles(ctx context.Context, id, from string, s *streams) (map[string][]
 }
 
 // maxAsyncAPI bounds an AsyncAPI document, in bytes.
-const maxAsyncAPI = 8 << 20
+const maxAsyncAPI = 1 << 20
 
 // writeProtocol writes a new folder of a protocol.
 func writeProtocol(ctx context.Context, folder, from string, s *streams) error {

@@ -8,8 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
-
+	"parley/internal/script"
 	"parley/target"
 )
 
@@ -18,11 +17,15 @@ var plainWord = regexp.MustCompile(`^[A-Za-z/][\w./-]*$`)
 // FromAsyncAPI sketches the protocol of the server that an AsyncAPI 3 document describes, in YAML or JSON. name stands
 // for the file.
 func FromAsyncAPI(name string, text []byte) (*Sketch, error) {
-	var root map[string]any
-	if err := yaml.Unmarshal(text, &root); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	rd := &script.Reader{}
+	root := rd.Read(text, "AsyncAPI document")
+	if err := rd.Err(name); err != nil {
+		return nil, err
 	}
-	d := &asyncReader{root: plainMaps(root).(map[string]any)}
+	d := &asyncReader{}
+	if d.root, _ = valueOf(root).(map[string]any); d.root == nil {
+		return nil, fmt.Errorf("%s: it is not a map (asyncapi: 3.0.0)", name)
+	}
 	if version, _ := d.root["asyncapi"].(string); !strings.HasPrefix(version, "3.") {
 		return nil, fmt.Errorf("%s: it is no AsyncAPI document of version 3 (asyncapi: 3.0.0)", name)
 	}
@@ -30,6 +33,9 @@ func FromAsyncAPI(name string, text []byte) (*Sketch, error) {
 	operations, _ := d.root["operations"].(map[string]any)
 	for _, key := range sorted(operations) {
 		d.readOperation(s, d.resolve(operations[key], 0))
+	}
+	if d.nodes > maxSketched {
+		return nil, fmt.Errorf("%s: its schemas have more than %d values with their references followed", name, maxSketched)
 	}
 	s.Sent, s.Type = typePointer(s.Sends), typePointer(s.Receives)
 	switch {
@@ -43,7 +49,13 @@ func FromAsyncAPI(name string, text []byte) (*Sketch, error) {
 }
 
 // asyncReader reads an AsyncAPI document.
-type asyncReader struct{ root map[string]any }
+type asyncReader struct {
+	root  map[string]any
+	nodes int // values of schemas that were inlined
+}
+
+// maxSketched bounds the values of all schemas, in which a reference counts as what it refers to.
+const maxSketched = 50_000
 
 // maxRefs bounds how deep references are followed.
 const maxRefs = 16
@@ -69,6 +81,9 @@ func (d *asyncReader) resolve(v any, depth int) map[string]any {
 
 // inlined returns a JSON Schema with its references followed; one that leads back to itself allows anything.
 func (d *asyncReader) inlined(v any, depth int) any {
+	if d.nodes++; d.nodes > maxSketched {
+		return map[string]any{}
+	}
 	switch v := v.(type) {
 	case map[string]any:
 		if _, is := v["$ref"]; is {
@@ -201,31 +216,4 @@ func typeMember(schema map[string]any, kind string) string {
 		}
 	}
 	return ""
-}
-
-// plainMaps returns decoded YAML with maps as JSON has them.
-func plainMaps(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		out := map[string]any{}
-		for name, member := range v {
-			out[name] = plainMaps(member)
-		}
-		return out
-	case map[any]any:
-		out := map[string]any{}
-		for name, member := range v {
-			out[fmt.Sprint(name)] = plainMaps(member)
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, item := range v {
-			out[i] = plainMaps(item)
-		}
-		return out
-	case uint64:
-		return int64(v)
-	}
-	return v
 }

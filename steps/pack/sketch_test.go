@@ -113,13 +113,20 @@ func sketched(t *testing.T, at string) *Sketch {
 
 // TestNoSketch: what tells no protocol is refused with what it lacks.
 func TestNoSketch(t *testing.T) {
+	const ws = "asyncapi: 3.0.0\nchannels: {c: {address: /c, bindings: {ws: {}}}}\noperations: {o: {action: send, " +
+		"channel: {$ref: '#/channels/c'}"
+	many := ""
+	for i := range 30 {
+		many += fmt.Sprintf("p%d: {$ref: '#/m/payload'}, ", i)
+	}
 	for text, want := range map[string]string{
+		ws + ", messages: [{$ref: '#/m'}]}}\nm: {name: m, payload: {type: object, " +
+			"properties: {" + many + "}}}": "more than 50000",
 		"asyncapi: 2.6.0":        "of version 3",
-		"[]":                     "a.yaml",
+		"[]":                     "it is not a map",
 		"asyncapi: 3.0.0":        "no channel is a WebSocket",
 		"asyncapi: 3.0.0\na: *b": "a.yaml",
-		"asyncapi: 3.0.0\nchannels: {c: {address: /c, bindings: {ws: {}}}}\noperations: {o: {action: send, " +
-			"channel: {$ref: '#/channels/c'}}}": "no messages",
+		ws + "}}":                "no messages",
 		"asyncapi: 3.0.0\nchannels: {c: {$ref: '#/channels/c'}}\noperations: {o: {action: send, " +
 			"channel: {$ref: '#/channels/c'}}}": "no channel is a WebSocket",
 	} {
@@ -176,4 +183,35 @@ func TestDescribed(t *testing.T) {
 		!strings.Contains(err.Error(), "cx/asyncapi.yaml: it is no AsyncAPI document of version 3") {
 		t.Error(err)
 	}
+}
+
+// FuzzFromAsyncAPI: no document makes the sketch, or the folder that it makes, panic.
+func FuzzFromAsyncAPI(f *testing.F) {
+	for _, name := range []string{"session-chat", "agent-select"} {
+		text, err := os.ReadFile("../../docs/asyncapi/" + name + ".yaml")
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s, err := FromAsyncAPI("a.yaml", text)
+		if (s == nil) != (err != nil) {
+			t.Errorf("%v, %v", s, err)
+		}
+		if s == nil {
+			return
+		}
+		files, err := DraftFrom("drafted-one", s)
+		if err != nil {
+			return
+		}
+		fsys := fstest.MapFS{}
+		for name, b := range files {
+			fsys[name] = &fstest.MapFile{Data: b}
+		}
+		if p, err := LoadFS(fsys, "drafted"); err == nil {
+			p.AsyncAPI("localhost:1")
+		}
+	})
 }
