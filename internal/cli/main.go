@@ -102,7 +102,7 @@ func executeCommand(args []string, s *streams, rootOf func(*streams) *cobra.Comm
 		return s.exitWith(out.outputError(err))
 	}
 	root := rootOf(&kept)
-	root.SetArgs(withoutFolders(root, args))
+	root.SetArgs(args)
 	return s.exitWith(out.outputError(root.ExecuteContext(ctx)))
 }
 

@@ -66,6 +66,7 @@ target could not be started or reached, or the address is taken · 130 --target 
 			return serveMock(c.Context(), args, o, s)
 		},
 	}
+	takeFolder(c)
 	f := c.Flags()
 	f.StringVar(&o.addr, "listen", "127.0.0.1:0", "`ADDRESS` to listen on, of loopback; port 0 is any free one")
 	f.StringVar(&o.against, "target", "", "act as the recorded client, against `TARGET`: a URL or a profile")

@@ -56,27 +56,9 @@ func loadPacks(args []string) ([]string, error) {
 	return out, nil
 }
 
-// withoutFolders leaves out the folders of protocols (--protocol ./my-protocol) for a command that takes no protocol,
-// such as one that reads it in a recording: it is enough that they are loaded.
-func withoutFolders(root *cobra.Command, args []string) []string {
-	c, _, err := root.Find(args)
-	if err != nil || c.Flags().Lookup("protocol") != nil {
-		return args
-	}
-	var out []string
-	for i := 0; i < len(args); i++ {
-		flag, value, joined := strings.Cut(args[i], "=")
-		switch {
-		case args[i] == "--":
-			return append(out, args[i:]...)
-		case flag == "--protocol" && joined && folders[value] != "":
-		case flag == "--protocol" && !joined && i+1 < len(args) && folders[args[i+1]] != "":
-			i++
-		default:
-			out = append(out, args[i])
-		}
-	}
-	return out
+// takeFolder lets a command that reads the protocol in a recording take the folder of one (loadPacks).
+func takeFolder(c *cobra.Command) {
+	c.Flags().String("protocol", "", "`FOLDER` of the protocol of the recording, if it is one of your own")
 }
 
 // isFolder reports whether a protocol is named by its folder.

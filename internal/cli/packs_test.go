@@ -54,7 +54,6 @@ func TestFolderProtocol(t *testing.T) {
 			[]string{"explain", "--protocol", folder, "never-closed"}},
 		{"0 of them", 0, []string{"load", "--protocol", folder, "--sessions", "10", "--duration", "500ms", "--out", here}},
 		{"name one FILE", verdict.ExitUsage, []string{"replay", "--protocol", folder}},
-		{"unknown flag --protocol", verdict.ExitUsage, []string{"replay", "--protocol", "ticket-desk"}},
 		{"is played by a script", verdict.ExitUsage, []string{"serve", "--protocol", folder}},
 	} {
 		out, errs, code := invoke(t, c.args...)

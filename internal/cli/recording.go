@@ -108,6 +108,7 @@ could not be reached, failed its preflight, or skipped the scenario · 130 inter
 			return o.writeScenario(c.Context(), args[0], s)
 		},
 	}
+	takeFolder(c)
 	f := c.Flags()
 	f.StringVar(&o.target, "target", "", "profile `FILE|URL` to run it against (default the URL in the recording)")
 	f.StringVarP(&o.out, "output", "o", "", "`FILE` to write, which is overwritten (default stdout)")

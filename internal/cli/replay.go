@@ -63,6 +63,7 @@ the target could not be started or reached, or the address is taken · 130 inter
 			return o.replayRecording(c.Context(), args[0], s)
 		},
 	}
+	takeFolder(c)
 	f := c.Flags()
 	f.StringVar(&o.against, "target", "", "`TARGET` to play the client against")
 	f.StringVar(&o.serve, "listen", "", "`ADDRESS` of loopback to play the server at (port 0: any free one), or stdio")

@@ -87,7 +87,7 @@ func (c codec) encode(kind string, members map[string]any, find func(string) (an
 	if c.doc.post.isBodyless(kind) {
 		return c.carry(kind, nil, find)
 	}
-	if c.doc.only == "" && !c.doc.isUntyped(kind) && (!c.doc.named || c.driver == target.WS || c.driver == target.Stdio) {
+	if c.doc.only == "" && !c.doc.isUntyped(kind) {
 		if err := c.sentAt().Set(body, target.Sent(c.Names, kind)); err != nil {
 			return driver.Message{}, err
 		}

@@ -25,7 +25,6 @@ type document struct {
 	sentAt   target.Pointer // of a client's
 	untyped  []untyped
 	only     string // the only type that clients send, which is not on the wire; "": messages have their types
-	named    bool   // the type of an event is the name of the event on the stream
 	members  map[string]target.Pointer
 	sends    map[string]any // templates of what a client sends, by type
 	receives []string       // types that the server sends

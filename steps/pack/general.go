@@ -358,6 +358,9 @@ func (s *suite) isAnsweredWith(ctx context.Context, name string, status int) err
 	if left := s.unruled(); len(left) > 0 {
 		return s.Judge(steps.CheckOf(r, r.Status == status, fmt.Sprintf("status %d", status), left...))
 	}
+	if r.Status != status { // the rules judge it, and what follows rests on it
+		return steps.NotTestedf("the message of client %s is answered with status %d, not %d", name, r.Status, status)
+	}
 	return nil
 }
 

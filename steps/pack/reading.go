@@ -153,7 +153,7 @@ func (rd *reader) readMessage(v script.Value) {
 	if of := rd.described; of != nil {
 		d.typeAt, d.sentAt = of.Type, of.Sent
 	}
-	if !v.There() || !rd.Keys(v, "message", "type", "only", "named", "untyped", "members") {
+	if !v.There() || !rd.Keys(v, "message", "type", "only", "untyped", "members") {
 		return
 	}
 	if at := v.At("type"); at.There() {
@@ -170,7 +170,6 @@ func (rd *reader) readMessage(v script.Value) {
 	for _, name := range of.Keys() {
 		d.untyped = append(d.untyped, untyped{name, rd.expression(of.At(name), "it")})
 	}
-	d.named, _ = v.At("named").Scalar().(bool)
 	of = v.At("members")
 	for _, name := range of.Keys() {
 		d.members[name] = rd.pointer(of.At(name), "message.members."+name)
@@ -250,6 +249,10 @@ var special = []string{connecting, connected, ended, answer, empty, malformed, u
 // expression reads an expression, with the given names besides those of the document.
 func (rd *reader) expression(v script.Value, names ...string) *expression.Expression {
 	if !v.There() {
+		return nil
+	}
+	if _, list := v.Items(); list || v.Keys() != nil {
+		rd.Fail(v, "it is no expression: put a list or a map of Expr into quotes (\"[]\")")
 		return nil
 	}
 	text := fmt.Sprint(v.Scalar())

@@ -76,6 +76,9 @@ func (rd *reader) readRule(v script.Value, when *expression.Expression, clauses 
 	if r.lasts, _ = time.ParseDuration(r.within); r.within != "" && r.lasts <= 0 && !slices.Contains(limits, r.within) {
 		rd.Fail(v.At("within"), "within is a time, such as 2s, or the name of a limit: one of %s", strings.Join(limits, ", "))
 	}
+	if v.At("within").There() && len(r.owes) == 0 {
+		rd.Fail(v.At("within"), "within is for what the server owes, and the rule has no owes")
+	}
 	if of := v.At("forbids"); of.There() {
 		t := rd.trigger(of, "forbids")
 		r.forbids = &t

@@ -84,7 +84,8 @@ func (rd *reader) readSet(v script.Value, r *rule) {
 		known := rd.doc.stateMembers[of]
 		switch {
 		case !ok || known == nil:
-			rd.Fail(at, "%q is not a member of a state (ticket.status: ...)", name)
+			rd.Fail(at, "%q is not a member of a state (%s)", name, words.Suggest(of, sorted(rd.doc.stateMembers),
+				"there are the states "+strings.Join(sorted(rd.doc.stateMembers), ", ")))
 			continue
 		case !slices.Contains(known, member):
 			rd.Fail(at, "the state %s has no %q (%s)", of, member, words.Suggest(member, known,
