@@ -9,6 +9,7 @@ package model
 
 import (
 	"slices"
+	"sync"
 
 	"parley/features/verdict"
 	vocab "parley/protocol/agentselect"
@@ -207,9 +208,12 @@ type ask struct {
 	duty    *duty
 }
 
+// usualAnswers is where answers have their members in the default binding, which is read once.
+var usualAnswers = sync.OnceValue(func() binding.AnswerFields { return binding.Default().Fields.Answer })
+
 // New returns the model of a transcript that has no record yet.
 func New(o obligation.Observer) *Model {
-	return &Model{Known: Known{Answers: binding.Default().Fields.Answer}, observer: o,
+	return &Model{Known: Known{Answers: usualAnswers()}, observer: o,
 		strange: o == obligation.Partial, conns: map[string]*conn{}, ended: map[string]*conn{},
 		sessions: map[string]*session{}, requests: map[int]request{}, posts: map[int]*ask{},
 		wanted: map[string]map[any]bool{}, named: map[any]bool{}, seated: map[string]bool{}, said: map[pair]bool{},

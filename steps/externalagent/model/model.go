@@ -13,6 +13,7 @@ package model
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"time"
 
@@ -52,7 +53,7 @@ type Model struct {
 type party interface {
 	take(m message)
 	end()
-	findings() []verdict.Finding
+	findings() [][]verdict.Finding // not to be changed
 	owing() []obligation.Entry
 }
 
@@ -102,7 +103,7 @@ func (m *Model) End() { m.of.end() }
 
 // Findings implements obligation.Model.
 func (m *Model) Findings() []verdict.Finding {
-	out := append(slices.Clone(m.forms.out), m.of.findings()...)
+	out := slices.Concat(append([][]verdict.Finding{m.forms.out}, m.of.findings()...)...)
 	slices.SortStableFunc(out, func(a, b verdict.Finding) int { return a.At - b.At })
 	return out
 }
@@ -174,17 +175,27 @@ func (n *notes) member(ok bool, m message, name, want string, clauses ...string)
 	n.broken(m, "payload."+name+" is "+want, observed, clauses...)
 }
 
+// foundAt goes through the findings at a record: most are at others, and none is copied.
+func foundAt(record int, lists [][]verdict.Finding) iter.Seq[verdict.Finding] {
+	return func(yield func(verdict.Finding) bool) {
+		for _, list := range lists {
+			for i := range list {
+				if list[i].At == record && !yield(list[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // At returns what a record shows of clauses. Of several findings that break a clause, the first is enough.
 func (m *Model) At(record int, clauses ...string) (out []verdict.Finding) {
-	lists := [][]verdict.Finding{m.forms.out, m.of.findings()}
+	lists := append([][]verdict.Finding{m.forms.out}, m.of.findings()...)
 	if a, ok := m.of.(*agent); ok {
 		lists = append([][]verdict.Finding{a.told.out}, lists...)
 	}
 	left := slices.Clone(clauses)
-	for _, f := range slices.Concat(lists...) {
-		if f.At != record {
-			continue
-		}
+	for f := range foundAt(record, lists) {
 		f.Clauses = slices.DeleteFunc(slices.Clone(f.Clauses), func(id string) bool { return !slices.Contains(left, id) })
 		if len(f.Clauses) > 0 {
 			out = append(out, f)
