@@ -54,6 +54,7 @@ Only a conformant run of a whole suite is certified. A baseline, a filter, --all
 			return runCertify(c.Context(), o, s)
 		},
 	}
+	takeFolder(c)
 	f := c.Flags()
 	f.StringVar(&o.key, "signing-key", "", "sign with the private key in `FILE`, which parley keygen wrote (required)")
 	f.StringVar(&o.version, "target-version", "", "`VERSION` of the target that was judged "+

@@ -56,9 +56,9 @@ func loadPacks(args []string) ([]string, error) {
 	return out, nil
 }
 
-// takeFolder lets a command that reads the protocol in a recording take the folder of one (loadPacks).
+// takeFolder lets a command that reads the protocol in a file take the folder of one (loadPacks).
 func takeFolder(c *cobra.Command) {
-	c.Flags().String("protocol", "", "`FOLDER` of the protocol of the recording, if it is one of your own")
+	c.Flags().String("protocol", "", "`PROTOCOL` of the file, if it is a folder of your own")
 }
 
 // isFolder reports whether a protocol is named by its folder.

@@ -51,6 +51,7 @@ Exit 0 if nothing is wrong, 1 if something is.`,
 			return runVerify(c.Context(), o, s)
 		},
 	}
+	takeFolder(c)
 	f := c.Flags()
 	f.StringArrayVar(&o.keys, "public-key", nil, "public key `FILE` of somebody you trust; may be repeated (default any)")
 	f.StringVar(&o.results, "results", "", "compare the results in `FILE`, and the transcripts beside it")
