@@ -59,6 +59,9 @@ func (p *Play) answerByScript(ctx context.Context, m gate.Message, typ string) g
 	if status, is := p.posted(m); is {
 		return p.takePosted(ctx, m, typ, status)
 	}
+	if m.Kind == transcript.Closed {
+		defer p.forgetConn(m.Conn)
+	}
 	actions, matched, nearly := p.askScript(m, typ)
 	peer := p.upstreamURL() != ""
 	if m.Kind == transcript.Open {

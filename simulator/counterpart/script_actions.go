@@ -205,6 +205,14 @@ func (p *Play) sendNumbered(ctx context.Context, conn string, a script.Action) e
 	return err
 }
 
+// forgetConn forgets what is known of a connection that has ended.
+func (p *Play) forgetConn(conn string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.sent, conn)
+	delete(p.heard, conn)
+}
+
 // numbering counts the messages that a script has sent on a connection. It is held while one is being sent.
 type numbering struct {
 	mu sync.Mutex

@@ -3,7 +3,6 @@ package pack
 import (
 	"errors"
 	"io/fs"
-	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -80,5 +79,5 @@ func withOwn(described, own map[string][]byte) map[string][]byte {
 		delete(described, asyncFile+"/"+path.Base(at))
 		described[at] = text
 	}
-	return maps.Clone(described)
+	return described
 }

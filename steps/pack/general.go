@@ -344,8 +344,8 @@ func (s *suite) hasReceivedNone(ctx context.Context, name, kind, where string) e
 
 func (s *suite) isAnsweredWith(ctx context.Context, name string, status int) error {
 	c := s.client(name)
-	if s.codec.driver == target.WS {
-		return &steps.NotApplicableError{Reason: "over ws a message has no HTTP answer"}
+	if s.codec.driver == target.WS || s.codec.driver == target.Stdio {
+		return &steps.NotApplicableError{Reason: "over " + s.codec.driver + " a message has no HTTP answer"}
 	}
 	if err := s.there(c); err != nil {
 		return err

@@ -66,7 +66,7 @@ func TestPosting(t *testing.T) {
 			Reply: 3, Type: "application/json; charset=utf-8", Dir: transcript.Received, Bytes: []byte(`{"id":1,"result":{}}`)},
 			"http 3 map[header:map[session:a: b] media:application/json size:20 status:200 " +
 				"type:application/json; charset=utf-8], result 3"},
-		{"an answer that is none", "404", "", transcript.Record{Kind: transcript.Response, Status: 404, Reply: 3,
+		{"an answer without a message", "404", "", transcript.Record{Kind: transcript.Response, Status: 404, Reply: 3,
 			Type: "application/json", Dir: transcript.Received, Bytes: []byte(`{}`)},
 			"http 3 map[header:map[] media:application/json size:2 status:404 type:application/json]"},
 		{"an event without data", "", "", transcript.Record{Kind: transcript.Stream, Reply: 3, ID: "e1", Type: "message",
