@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -56,8 +57,13 @@ var observations = []string{"passive", "wire", "page", "config", "model", "user"
 type Ledger struct {
 	Protocol string `yaml:"protocol"`
 	Source   string `yaml:"source"`
-	Clauses  []Row  `yaml:"clauses"`
-	CrossRow []Row  `yaml:"cross"`
+	Defaults struct {
+		Level    Level  `yaml:"level"`
+		Observed string `yaml:"observed"`
+		Status   string `yaml:"status"`
+	} `yaml:"defaults"` // of rows that say nothing themselves
+	Clauses  []Row `yaml:"clauses"`
+	CrossRow []Row `yaml:"cross"`
 
 	byID map[string]int
 	rows []Row // Clauses and CrossRow
@@ -78,6 +84,11 @@ func ParseLedger(b []byte) (*Ledger, error) {
 	for i := range l.CrossRow {
 		l.CrossRow[i].Cross = true
 	}
+	for _, of := range [][]Row{l.Clauses, l.CrossRow} {
+		for i := range of {
+			l.complete(&of[i])
+		}
+	}
 	l.Index()
 	for i, r := range l.rows {
 		if err := r.check(); err != nil {
@@ -88,6 +99,14 @@ func ParseLedger(b []byte) (*Ledger, error) {
 		}
 	}
 	return l, nil
+}
+
+// complete gives a row the ledger's defaults. One with a reason says itself that it is excluded.
+func (l *Ledger) complete(r *Row) {
+	r.Level, r.Observed = cmp.Or(r.Level, l.Defaults.Level), cmp.Or(r.Observed, l.Defaults.Observed)
+	if r.Reason == "" {
+		r.Status = cmp.Or(r.Status, l.Defaults.Status)
+	}
 }
 
 // Index prepares a ledger, of which only the exported fields are set, for use.

@@ -73,6 +73,41 @@ func TestParseLedger(t *testing.T) {
 	}
 }
 
+// TestDefaults: a row has the ledger's defaults for what it does not say; but one with a reason says that it is
+// excluded.
+func TestDefaults(t *testing.T) {
+	const text = `protocol: p
+source: p.md
+defaults: {level: MUST, observed: wire, status: tested}
+clauses:
+  - {id: AB-001, section: "1", text: a, source: a}
+  - {id: AB-002, section: "1", text: a, source: a, level: SHOULD, observed: none, status: excluded, reason: a}
+`
+	l, err := ParseLedger([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, _ := l.Row("AB-001")
+	two, _ := l.Row("AB-002")
+	if one.Level != Must || one.Observed != "wire" || !one.Tested() {
+		t.Errorf("AB-001 is %+v", one)
+	}
+	if two.Level != Should || two.Observed != "none" || two.Tested() {
+		t.Errorf("AB-002 is %+v", two)
+	}
+	for _, r := range []struct{ old, new, want string }{
+		{"status: excluded, ", "", `AB-002: status is ""`},
+		{"level: MUST", "level: HAVE", `AB-001: unknown level "HAVE"`},
+		{"status: tested", `status: ""`, `AB-001: status is ""`},
+		{"defaults: {", "defaults: {state: a, ", `unknown field "state"`},
+	} {
+		_, err := ParseLedger([]byte(strings.Replace(text, r.old, r.new, 1)))
+		if err == nil || !strings.Contains(err.Error(), r.want) {
+			t.Errorf("with %q for %q: %v; want %q in it", r.new, r.old, err, r.want)
+		}
+	}
+}
+
 // TestJudged: a row names one judge, or one for each thing that its sentence says.
 func TestJudged(t *testing.T) {
 	for words, want := range map[string]Judges{"model": {ByModel}, "[model, llm]": {ByModel, ByLLM}, "[]": {}} {

@@ -1,7 +1,6 @@
 package pack
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"path"
@@ -9,10 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cucumber/godog"
 	"pgregory.net/rapid"
-
-	"parley/steps"
 )
 
 // Explored implements steps.Explorer: all clauses that rules judge.
@@ -150,7 +146,7 @@ func (p *Pack) greeted() []string {
 			continue
 		}
 		for _, step := range ph.steps {
-			if m := sends.FindStringSubmatch(strings.ReplaceAll(step, "{c}", "A")); m != nil {
+			if m := sends.FindStringSubmatch(asSent(strings.ReplaceAll(step, "{c}", "A"))); m != nil {
 				out = append(out, p.doc.givenBy(m[3])...)
 			}
 		}
@@ -178,11 +174,15 @@ var (
 	ownValue = regexp.MustCompile(`\$\{(\w+)\}`)
 )
 
+// asSent returns a step with the words of one that does not wait for the answer.
+func asSent(step string) string { return strings.Replace(step, " gets an answer to ", " sends ", 1) }
+
 // acts returns the distinct sending steps of the scenarios and phrases that need no capability, in their order.
 func (p *Pack) acts() []sending {
 	var out []sending
 	seen := map[string]bool{}
 	for _, line := range p.sendingLines() {
+		line = asSent(line)
 		m := sends.FindStringSubmatch(line)
 		if m == nil || strings.HasSuffix(line, " with") || strings.Contains(line, "<") || strings.Contains(line, "{c}") {
 			continue
@@ -283,25 +283,4 @@ func (p *Pack) needsCapability(tags string) bool {
 	return slices.ContainsFunc(p.doc.capabilities, func(name string) bool {
 		return slices.Contains(strings.Fields(tags), "@"+name)
 	})
-}
-
-// registerExploring registers what random sequences wait for.
-func (s *suite) registerExploring(sc *godog.ScenarioContext) {
-	s.step(sc, `^the server owes nothing any more$`, s.owesNothing)
-}
-
-// owesNothing waits until nothing is owed to any client, and reports what the model has found.
-func (s *suite) owesNothing(ctx context.Context) error {
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(s.clients)), func(name string) bool {
-		return s.clients[name].conn == nil
-	})
-	if len(names) == 0 {
-		return steps.NotTestedf("no client has a connection")
-	}
-	for _, name := range names {
-		if err := s.allAnswered(ctx, name); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -28,7 +28,6 @@ func (s *suite) register(sc *godog.ScenarioContext) {
 	s.registerConnecting(sc)
 	s.registerSending(sc)
 	s.registerReceiving(sc)
-	s.registerExploring(sc)
 	s.registerRestarting(sc)
 	for _, p := range s.doc.phrases {
 		s.step(sc, p.expression(), s.handler(p))
@@ -45,28 +44,27 @@ func (s *suite) registerConnecting(sc *godog.ScenarioContext) {
 }
 
 func (s *suite) registerSending(sc *godog.ScenarioContext) {
-	s.step(sc, `^`+who+` sends "([\w./-]+)"$`, func(ctx context.Context, name, kind string) error {
-		return s.sends(ctx, name, kind, nil)
+	const one = `^` + who + ` (sends|gets an answer to) "([\w./-]+)"`
+	s.step(sc, one+`$`, func(ctx context.Context, name, how, kind string) error {
+		return s.sendsSo(ctx, name, how, kind, nil)
 	})
-	s.step(sc, `^`+who+` sends "([\w./-]+)" with (\{.*\})$`, func(ctx context.Context, name, kind, body string) error {
+	s.step(sc, one+` with (\{.*\})$`, func(ctx context.Context, name, how, kind, body string) error {
 		members, err := objectOf(body)
 		if err != nil {
 			return err
 		}
-		return s.sends(ctx, name, kind, members)
+		return s.sendsSo(ctx, name, how, kind, members)
 	})
-	s.step(sc, `^`+who+` sends "([\w./-]+)" with$`,
-		func(ctx context.Context, name, kind string, table *godog.Table) error {
-			members, err := membersOf(table)
-			if err != nil {
-				return err
-			}
-			return s.sends(ctx, name, kind, members)
-		})
-	s.step(sc, `^`+who+` sends "([\w./-]+)" without "([\w-]+)"$`,
-		func(ctx context.Context, name, kind, member string) error {
-			return s.sends(ctx, name, kind, nil, member)
-		})
+	s.step(sc, one+` with$`, func(ctx context.Context, name, how, kind string, table *godog.Table) error {
+		members, err := membersOf(table)
+		if err != nil {
+			return err
+		}
+		return s.sendsSo(ctx, name, how, kind, members)
+	})
+	s.step(sc, one+` without "([\w-]+)"$`, func(ctx context.Context, name, how, kind, member string) error {
+		return s.sendsSo(ctx, name, how, kind, nil, member)
+	})
 	s.step(sc, `^`+who+` sends "([\w./-]+)" with the header "([\w-]+): (.*)"$`,
 		func(ctx context.Context, name, kind, header, value string) error {
 			return s.sendsWithHeader(ctx, name, kind, header, &value)
@@ -84,7 +82,7 @@ func (s *suite) registerReceiving(sc *godog.ScenarioContext) {
 	s.step(sc, `^`+who+` is answered$`, func(ctx context.Context, name string) error {
 		return s.isAnswered(ctx, s.client(name))
 	})
-	s.step(sc, `^every message of `+who+` is answered$`, s.allAnswered)
+	s.step(sc, `^the server owes nothing any more$`, s.owesNothing)
 	s.step(sc, `^`+who+` receives "([\w./-]+)"$`, func(ctx context.Context, name, kind string) error {
 		return s.receives(ctx, name, kind, "")
 	})
@@ -96,6 +94,14 @@ func (s *suite) registerReceiving(sc *godog.ScenarioContext) {
 	s.step(sc, `^`+who+`'s message is answered with status (\d+)$`, s.isAnsweredWith)
 	s.step(sc, `^everything is handled$`, s.allHandled)
 	s.step(sc, `^the scenario applies to `+who+` where (.+)$`, s.applies)
+}
+
+// sendsSo sends a message, and waits for what it is owed if the client gets an answer to it.
+func (s *suite) sendsSo(ctx context.Context, name, how, kind string, members map[string]any, without ...string) error {
+	if err := s.sends(ctx, name, kind, members, without...); err != nil || how == "sends" {
+		return err
+	}
+	return s.isAnswered(ctx, s.client(name))
 }
 
 func (s *suite) leaves(name, how string) error {
@@ -212,12 +218,31 @@ func (s *suite) isAnswered(ctx context.Context, c *client) error {
 	return s.awaitOwed(ctx, c)
 }
 
-// allAnswered waits until nothing is owed to a client any more, one cause after the other.
-func (s *suite) allAnswered(ctx context.Context, name string) error {
-	c := s.client(name)
-	if err := s.there(c); err != nil {
-		return err
+// owesNothing waits until nothing is owed to any client any more.
+func (s *suite) owesNothing(ctx context.Context) error {
+	waited := false
+	for _, name := range slices.Sorted(maps.Keys(s.clients)) {
+		c := s.clients[name]
+		if c.conn == nil && c.err == nil {
+			continue // it has left
+		}
+		waited = true
+		err := s.there(c)
+		if err == nil {
+			err = s.allAnswered(ctx, c)
+		}
+		if err != nil {
+			return err
+		}
 	}
+	if !waited {
+		return steps.NotTestedf("no client has a connection")
+	}
+	return nil
+}
+
+// allAnswered waits until nothing is owed to a client any more, one cause after the other.
+func (s *suite) allAnswered(ctx context.Context, c *client) error {
 	latest := c.mark
 	defer func() { c.mark = latest }()
 	for owed := s.owedTo(c, 0); len(owed) > 0; owed = s.owedTo(c, 0) {

@@ -125,11 +125,11 @@ func (d *drafting) types() string {
 
 func (d *drafting) clauses() []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# yaml-language-server: $schema=schemas/clauses.schema.json\nprotocol: %s\nsource: %s\nclauses:\n",
-		d.id, yamlText(d.From))
+	fmt.Fprintf(&b, "# yaml-language-server: $schema=schemas/clauses.schema.json\nprotocol: %s\nsource: %s\n"+
+		"defaults: {level: MUST, observed: wire, status: tested}\nclauses:\n", d.id, yamlText(d.From))
 	for i, kind := range d.judged() {
-		fmt.Fprintf(&b, "  - {id: %s-%03d, level: MUST, section: %s, text: %s, source: %s, observed: wire, status: tested}\n",
-			d.prefix, i+1, yamlText(kind), yamlText(kind+" has the form of messages/"+kind+".json."), yamlText(kind))
+		fmt.Fprintf(&b, "  - {id: %s-%03d, section: %s, text: %s, source: %s}\n", d.prefix, i+1, yamlText(kind),
+			yamlText(kind+" has the form of messages/"+kind+".json."), yamlText(kind))
 	}
 	return []byte(b.String())
 }

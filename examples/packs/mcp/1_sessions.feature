@@ -24,9 +24,9 @@ Feature: 1 Sessions
   Scenario: two sessions
     Given client A has a session
     And client B has a session
-    When client A asks for "ping"
-    And client B asks for "tools/list"
-    And client A asks for "tools/list"
+    When client A gets an answer to "ping"
+    And client B gets an answer to "tools/list"
+    And client A gets an answer to "tools/list"
 
   @MC-007 @MC-022
   Scenario: a message without the session id
@@ -35,13 +35,13 @@ Feature: 1 Sessions
     Then client A is answered
     When client A sends "notifications/initialized" without the header "Mcp-Session-Id"
     Then client A is answered
-    When client A asks for "ping"
+    When client A gets an answer to "ping"
 
   @MC-023 @MC-024
   Scenario: a session ends
     Given client A has a session
-    When client A asks for "leave"
-    And client A asks for "ping"
+    When client A gets an answer to "leave"
+    And client A gets an answer to "ping"
 
   @MC-025 @MC-026
   Scenario: the header of the protocol version
@@ -60,8 +60,8 @@ Feature: 1 Sessions
   @MC-004 @MC-005 @MC-006 @MC-016 @MC-017
   Scenario: the server asks for roots
     Given client A is connected
-    When client A asks for "initialize"
+    When client A gets an answer to "initialize"
     And client A listens
-    And client A asks for "notifications/initialized"
+    And client A gets an answer to "notifications/initialized"
     Then client A receives "roots/list"
-    When client A asks for "result"
+    When client A gets an answer to "result"

@@ -5,16 +5,12 @@ Feature: 2 Messages
     Given client A is connected
 
   @SF-020 @SF-021 @SF-041
-  Scenario Outline: the answers of sessions that answer at once
-    When client A sends "chat" with {"content": "[[stream ${new} <n>]]"}
-    And client A sends "chat" with {"agent_id": "blue-${nonce}", "content": "[[stream ${new} <n>]]"}
-    And client A sends "chat" with {"agent_id": "green-${nonce}", "content": "[[stream ${new} <n>]]"}
-    Then every message of client A is answered
+  Scenario: the answers of sessions that answer at once
+    When client A sends "chat" with {"content": "[[stream ${new} 200]]"}
+    And client A sends "chat" with {"agent_id": "blue-${nonce}", "content": "[[stream ${new} 200]]"}
+    And client A sends "chat" with {"agent_id": "green-${nonce}", "content": "[[stream ${new} 200]]"}
+    Then the server owes nothing any more
     And everything is handled
-
-    Examples:
-      | n   |
-      | 200 |
 
   @SF-020 @SF-039 @SF-040 @SF-043 @SF-044 @SF-056 @SF-038 @SF-041 @SF-042
   Scenario: three turns
@@ -28,8 +24,7 @@ Feature: 2 Messages
   Scenario: a turn is interrupted
     Given client A chats in red
     And client A holds red
-    When client A interrupts red
-    Then client A is answered
+    When client A ends red
     And everything is handled
     When client A recalls red
     And client A recalls red
@@ -38,8 +33,7 @@ Feature: 2 Messages
   Scenario: an interrupted session goes on over another connection
     Given client A chats in red
     And client A holds red
-    And client A interrupts red
-    And client A is answered
+    And client A ends red
     When client A disconnects
     And client A is connected
     Then client A recalls red
@@ -49,19 +43,15 @@ Feature: 2 Messages
     Given client B is connected
     And client A chats in blue2
     And client B chats in green2
-    And client A sends "chat" with {"agent_id": "<other>", "content": "[[hold ${new}]]"}
-    And client A is answered
+    And client A gets an answer to "chat" with {"agent_id": "<other>", "content": "[[hold ${new}]]"}
     And client B holds green
     When client A holds red
-    And client A interrupts red
-    Then client A is answered
+    And client A ends red
     And everything is handled
     When client A interrupts blue2
     Then everything is handled
-    When client A sends "interrupt" with {"agent_id": "<other>"}
-    And client A is answered
-    When client B interrupts green
-    Then client B is answered
+    When client A gets an answer to "interrupt" with {"agent_id": "<other>"}
+    When client B ends green
 
     Examples:
       | other         |
@@ -70,13 +60,11 @@ Feature: 2 Messages
 
   @SF-036
   Scenario: a session whose agent_id differs in case is not interrupted
-    Given client A sends "chat" with {"agent_id": "RED-${nonce}"}
-    And client A is answered
+    Given client A gets an answer to "chat" with {"agent_id": "RED-${nonce}"}
     And client A holds red
     When client A sends "interrupt" with {"agent_id": "RED-${nonce}"}
     Then everything is handled
-    When client A interrupts red
-    Then client A is answered
+    When client A ends red
 
   @SF-036
   Scenario: an interrupt of an idle session ends nothing
@@ -87,8 +75,7 @@ Feature: 2 Messages
 
   @SF-002 @SF-055
   Scenario: neither an interrupt nor a ping makes a session
-    When client A sends "ping"
-    Then client A is answered
+    When client A gets an answer to "ping"
     When client A interrupts blue
     Then everything is handled
     When client A chats in blue
@@ -107,7 +94,7 @@ Feature: 2 Messages
     And client B is connected
     When client A sends "chat" with {"content": "[[hold fail-${nonce} 300ms]][[fail fail-${nonce} 500]]"}
     And client B chats in blue
-    Then every message of client A is answered
+    Then the server owes nothing any more
 
   @SF-021 @SF-041 @SF-042 @SF-057
   Scenario: a second chat during a turn
@@ -127,26 +114,22 @@ Feature: 2 Messages
 
   @SF-037 @SF-037a
   Scenario: pings are answered
-    When client A sends "ping"
-    Then client A is answered
-    When client A sends "ping"
-    Then client A is answered
+    When client A gets an answer to "ping"
+    And client A gets an answer to "ping"
     When client A chats in red
-    And client A sends "ping"
-    Then client A is answered
+    And client A gets an answer to "ping"
     And client A recalls red
 
   @SF-037 @SF-037a
   Scenario: a ping ends no turn
     When client A takes a while in red
     And client A sends "ping"
-    Then every message of client A is answered
+    Then the server owes nothing any more
 
   @SF-030
   Scenario Outline: a chat without an agent_id is refused: <members>
     Given client A chats in red
-    When client A sends "no-agent-id" with <members>
-    Then client A is answered
+    When client A gets an answer to "no-agent-id" with <members>
     And everything is handled
 
     Examples:
@@ -161,11 +144,9 @@ Feature: 2 Messages
   @SF-031 @SF-042
   Scenario Outline: a chat without a content is refused: <members>
     Given client A chats in red
-    When client A sends "no-content" with <members>
-    Then client A is answered
+    When client A gets an answer to "no-content" with <members>
     And everything is handled
-    When client A sends "no-content" with {"agent_id": "red-${nonce}"}
-    Then client A is answered
+    When client A gets an answer to "no-content" with {"agent_id": "red-${nonce}"}
     And client A recalls red
 
     Examples:
@@ -180,8 +161,7 @@ Feature: 2 Messages
 
   @SF-032a
   Scenario Outline: a chat with options: <options>
-    When client A sends "chat" with {"options": <options>}
-    Then client A is answered
+    When client A gets an answer to "chat" with {"options": <options>}
 
     Examples:
       | options        |
@@ -190,10 +170,8 @@ Feature: 2 Messages
 
   @SF-033a @options-model
   Scenario: the model that options name
-    When client A sends "chat" with {"options": {"model": "parley-model-one"}}
-    Then client A is answered
-    When client A sends "chat" with {"agent_id": "blue-${nonce}", "options": {"model": "parley-model-two"}}
-    Then client A is answered
+    When client A gets an answer to "chat" with {"options": {"model": "parley-model-one"}}
+    And client A gets an answer to "chat" with {"agent_id": "blue-${nonce}", "options": {"model": "parley-model-two"}}
     When client A chats in green
 
   @SF-002 @SF-029
@@ -214,12 +192,9 @@ Feature: 2 Messages
 
   @SF-041 @SF-060
   Scenario Outline: any text is an agent_id of its own: <one>
-    When client A sends "chat" with {"agent_id": <one>}
-    Then client A is answered
-    When client A sends "chat" with {"agent_id": <other>}
-    Then client A is answered
-    When client A sends "chat" with {"agent_id": <one>}
-    Then client A is answered
+    When client A gets an answer to "chat" with {"agent_id": <one>}
+    And client A gets an answer to "chat" with {"agent_id": <other>}
+    And client A gets an answer to "chat" with {"agent_id": <one>}
 
     Examples:
       | one                                 | other                              |

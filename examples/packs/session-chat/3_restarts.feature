@@ -7,8 +7,7 @@ Feature: 3 A session after a restart of the target
   @SF-008 @SF-016 @SF-016a @SF-023 @SF-048 @SF-049 @SF-058
   Scenario Outline: a session goes on after the target is <how>
     Given client A chats in red
-    And client A sends "chat" with {"agent_id": "blue-${nonce}", "content": "[[stream \ud83d\ude00-${new} 2]]"}
-    And client A is answered
+    And client A gets an answer to "chat" with {"agent_id": "blue-${nonce}", "content": "[[stream \ud83d\ude00-${new} 2]]"}
     When the target is <how>
     And client A is connected
     Then client A recalls red
@@ -24,10 +23,8 @@ Feature: 3 A session after a restart of the target
     Given client A chats four times in red
     And client A chats four times in red
     And client A chats four times in red
-    And client A sends "chat" with {"content": "0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 [[stream ${new} 2]]"}
-    And client A is answered
-    When the target is restarted
-    And client A is connected
+    And client A gets an answer to "chat" with {"content": "0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 [[stream ${new} 2]]"}
+    When client A returns after a restart
     Then client A recalls red
 
   @SF-023
@@ -42,21 +39,17 @@ Feature: 3 A session after a restart of the target
   Scenario: the target is restarted after an interrupt
     Given client A chats in red
     And client A holds red
-    And client A interrupts red
-    And client A is answered
-    When the target is restarted
-    And client A is connected
+    And client A ends red
+    When client A returns after a restart
     Then client A recalls red
 
   @SF-008
   Scenario: the target is restarted after a failed turn
     Given client A chats in red
-    And the target is restarted
-    And client A is connected
+    And client A returns after a restart
     And client A fails in red
     And client A chats in red
-    When the target is restarted
-    And client A is connected
+    When client A returns after a restart
     Then client A recalls red
 
   @SF-001 @SF-009 @SF-017 @SF-027
@@ -64,8 +57,7 @@ Feature: 3 A session after a restart of the target
     Given client A chats in red
     And client A chats in blue
     And client A chats in red
-    When the target is restarted
-    And client A is connected
+    When client A returns after a restart
     Then everything is handled
     And client A recalls green
     And client A recalls blue
@@ -73,19 +65,11 @@ Feature: 3 A session after a restart of the target
 
   @SF-027 @SF-060
   Scenario: agent_ids that a file name would confuse
-    Given client A sends "chat" with {"agent_id": "Red/${nonce}"}
-    And client A is answered
-    And client A sends "chat" with {"agent_id": "Red_${nonce}"}
-    And client A is answered
-    And client A sends "chat" with {"agent_id": "Red-${nonce}"}
-    And client A is answered
-    And client A sends "chat" with {"agent_id": "Red${nonce}"}
-    And client A is answered
-    And client A sends "chat" with {"agent_id": "red/${nonce}"}
-    And client A is answered
-    When the target is restarted
-    And client A is connected
-    And client A sends "chat" with {"agent_id": "Red/${nonce}", "content": "[[recall ${new}]]"}
-    Then client A is answered
-    When client A sends "chat" with {"agent_id": "Red_${nonce}", "content": "[[recall ${new}]]"}
-    Then client A is answered
+    Given client A gets an answer to "chat" with {"agent_id": "Red/${nonce}"}
+    And client A gets an answer to "chat" with {"agent_id": "Red_${nonce}"}
+    And client A gets an answer to "chat" with {"agent_id": "Red-${nonce}"}
+    And client A gets an answer to "chat" with {"agent_id": "Red${nonce}"}
+    And client A gets an answer to "chat" with {"agent_id": "red/${nonce}"}
+    When client A returns after a restart
+    And client A gets an answer to "chat" with {"agent_id": "Red/${nonce}", "content": "[[recall ${new}]]"}
+    And client A gets an answer to "chat" with {"agent_id": "Red_${nonce}", "content": "[[recall ${new}]]"}

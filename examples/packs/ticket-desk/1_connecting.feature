@@ -21,7 +21,5 @@ Feature: 1 Connecting
   Scenario: each connection has its own numbering
     Given client A has a ticket
     And client B has a ticket
-    When client A sends "say"
-    Then client A is answered
-    When client B sends "say"
-    Then client B is answered
+    When client A gets an answer to "say"
+    And client B gets an answer to "say"
