@@ -8,6 +8,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"parley/internal/schematest"
 	"parley/protocol/messages"
 	"parley/transport/recording"
 	"parley/transport/transcript"
@@ -77,17 +78,5 @@ func validates(t *testing.T, m *messages.Message, v any) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource("message", doc); err != nil {
-		t.Fatal(err)
-	}
-	schema, err := compiler.Compile("message")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return schema.Validate(v)
+	return schematest.Compile(t, text).Value(v)
 }

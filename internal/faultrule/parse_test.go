@@ -1,17 +1,14 @@
 package faultrule_test
 
 import (
-	"bytes"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/goccy/go-yaml"
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
 	"parley/internal/faultrule"
+	"parley/internal/schematest"
 )
 
 // mistakes are files with a mistake, and their correct twins.
@@ -105,29 +102,8 @@ func TestSchemaRejects(t *testing.T) {
 // schema returns a check of files by the schema.
 func schema(t *testing.T) func(text string) error {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(faultrule.Schema()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("urn:parley:faults:1", doc); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile("urn:parley:faults:1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return func(text string) error {
-		j, err := yaml.YAMLToJSON([]byte(text))
-		if err != nil {
-			return err
-		}
-		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(j))
-		if err != nil {
-			return err
-		}
-		return s.Validate(v)
-	}
+	s := schematest.Compile(t, faultrule.Schema())
+	return func(text string) error { return s.YAML([]byte(text)) }
 }
 
 // TestDocs: every example in the documentation is a valid file of faults, and the table has every kind.

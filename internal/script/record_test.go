@@ -1,13 +1,11 @@
 package script
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/goccy/go-yaml"
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"parley/internal/schematest"
 )
 
 func said(typ, body string) RecordedAction {
@@ -75,23 +73,7 @@ func TestRecordValid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	asJSON, err := yaml.YAMLToJSON(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.AddResource("script.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(asJSON))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.MustCompile("script.json").Validate(v); err != nil {
+	if err := schematest.Compile(t, Schema()).YAML(text); err != nil {
 		t.Errorf("%v\n%s", err, text)
 	}
 	if _, err := Record(Script{Name: "n", Protocol: "p", As: "server"}, recorded[1:2]); err == nil {

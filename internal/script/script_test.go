@@ -1,7 +1,6 @@
 package script_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,10 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goccy/go-yaml"
 	"github.com/google/go-cmp/cmp"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"parley/internal/schematest"
 	"parley/internal/script"
 )
 
@@ -121,27 +119,7 @@ func TestAllMistakes(t *testing.T) {
 // valid checks a script by the schema.
 func valid(t *testing.T, text string) error {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(script.Schema()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("urn:parley:script:1", doc); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile("urn:parley:script:1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	j, err := yaml.YAMLToJSON([]byte(text))
-	if err != nil {
-		return err
-	}
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(j))
-	if err != nil {
-		return err
-	}
-	return s.Validate(v)
+	return schematest.Compile(t, script.Schema()).YAML([]byte(text))
 }
 
 func parse(t testing.TB, text string) *script.Script {

@@ -1,38 +1,24 @@
 package messages_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
+	"parley/internal/schematest"
 	"parley/protocol/messages"
 	"parley/simulator/schemas"
 	"parley/steps/protocols"
 )
 
 // compiled compiles the schema of a message.
-func compiled(t *testing.T, m *messages.Message) *jsonschema.Schema {
+func compiled(t *testing.T, m *messages.Message) schematest.Schema {
 	t.Helper()
 	text, err := m.JSON()
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("s", doc); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile("s")
-	if err != nil {
-		t.Fatal(m.Type, err)
-	}
-	return s
+	return schematest.Compile(t, text)
 }
 
 // TestSets checks that there is a set for each protocol, whose schemas are JSON Schemas.
@@ -75,7 +61,7 @@ func TestExamples(t *testing.T) {
 				t.Errorf("%s: %q of %s is not known", protocol, kind, s.From)
 				continue
 			}
-			if err := compiled(t, m).Validate(v); err != nil {
+			if err := compiled(t, m).Value(v); err != nil {
 				t.Errorf("%s %s: %v", protocol, kind, err)
 			}
 			for name := range v {

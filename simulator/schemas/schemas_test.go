@@ -7,6 +7,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"parley/internal/schematest"
 	"parley/reference-server/bundled"
 	"parley/simulator/schemas"
 	"parley/steps/protocols"
@@ -29,20 +30,12 @@ func TestSchemas(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := jsonschema.NewCompiler()
-			if err := c.AddResource("s", doc); err != nil {
-				t.Fatal(err)
-			}
-			compiled, err := c.Compile("s")
-			if err != nil {
-				t.Errorf("%s %s: %v", protocol, s.Type, err)
-				continue
-			}
+			compiled := schematest.Compile(t, text)
 			example := doc.(map[string]any)["examples"].([]any)[0]
-			if err := compiled.Validate(example); err != nil {
+			if err := compiled.Value(example); err != nil {
 				t.Errorf("%s %s: its example: %v", protocol, s.Type, err)
 			}
-			if compiled.Validate(map[string]any{}) == nil {
+			if compiled.Value(map[string]any{}) == nil {
 				t.Errorf("%s %s takes an empty object", protocol, s.Type)
 			}
 			body, err := json.Marshal(example)

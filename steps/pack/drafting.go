@@ -21,7 +21,8 @@ func Draft(id string) (map[string][]byte, error) {
 	}
 	named := strings.NewReplacer("my-protocol", id, "prefix: MP", "prefix: "+prefixOf(id), "MP-", prefixOf(id)+"-")
 	out := map[string][]byte{"schemas/protocol.schema.json": ProtocolSchema(),
-		"schemas/clauses.schema.json": ClausesSchema(), "schemas/script.schema.json": script.Schema()}
+		"schemas/clauses.schema.json": ClausesSchema(), "schemas/mutants.schema.json": MutantsSchema(),
+		"schemas/script.schema.json": script.Schema()}
 	err := fs.WalkDir(template, "template", func(at string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err

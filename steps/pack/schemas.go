@@ -10,6 +10,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"parley/internal/faultrule"
+	"parley/internal/jsonform"
 	"parley/internal/words"
 	"parley/steps/toolschema"
 	wjson "parley/transport/wire/json"
@@ -109,9 +114,25 @@ func ProtocolSchema() []byte { return slices.Clone(protocolSchema) }
 // ClausesSchema returns the JSON Schema of clauses.yaml, for editors.
 func ClausesSchema() []byte { return slices.Clone(clausesSchema) }
 
+// MutantsSchema returns the JSON Schema of mutants.yaml, for editors. It contains that of faults.
+func MutantsSchema() []byte {
+	var own, faults map[string]any
+	if err := errors.Join(json.Unmarshal(mutantsSchema, &own), json.Unmarshal(faultrule.Schema(), &faults)); err != nil {
+		panic("the schema of mutants.yaml: " + err.Error())
+	}
+	maps.Copy(own["$defs"].(map[string]any), faults["$defs"].(map[string]any))
+	b, err := json.Marshal(own, json.Deterministic(true), jsonform.Unescaped, jsontext.WithIndent("  "))
+	if err != nil {
+		panic("the schema of mutants.yaml: " + err.Error())
+	}
+	return append(b, '\n')
+}
+
 var (
 	//go:embed protocol.schema.json
 	protocolSchema []byte
 	//go:embed clauses.schema.json
 	clausesSchema []byte
+	//go:embed mutants.schema.json
+	mutantsSchema []byte
 )

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"parley/internal/schematest"
 	"parley/steps/obligation"
 	"parley/transport/recording"
 	"parley/transport/transcript"
@@ -48,7 +49,7 @@ func TestDrafts(t *testing.T) {
 		s := sketched(t, at)
 		p, files := drafted(t, s)
 		for name, schema := range map[string][]byte{"protocol.yaml": ProtocolSchema(), "clauses.yaml": ClausesSchema()} {
-			if err := validYAML(t, schemaOf(t, schema), files[name]); err != nil {
+			if err := schematest.Compile(t, schema).YAML(files[name]); err != nil {
 				t.Errorf("%s: %s: %v", at, name, err)
 			}
 		}

@@ -8,10 +8,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/goccy/go-yaml"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"parley/target"
+	"parley/internal/schematest"
 )
 
 // profileSchema returns a check of profiles by the published schema, which must be that of the types and lists.
@@ -35,29 +33,8 @@ func profileSchema(t *testing.T) func(text string) error {
 	if !bytes.Equal(kept, made) {
 		t.Errorf("%s is not up to date: go test ./steps/protocols -run TestProfileSchema -update", file)
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(made))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource(target.SchemaID, doc); err != nil {
-		t.Fatal(err)
-	}
-	schema, err := c.Compile(target.SchemaID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return func(text string) error {
-		j, err := yaml.YAMLToJSON([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(j))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return schema.Validate(v)
-	}
+	schema := schematest.Compile(t, made)
+	return func(text string) error { return schema.YAML([]byte(text)) }
 }
 
 // TestProfileSchema: every profile of this tree, and every example with all its keys, is valid by the schema; profiles

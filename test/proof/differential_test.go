@@ -7,10 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
 	"parley/features/verdict"
 	"parley/internal/differential"
+	"parley/internal/schematest"
 	"parley/internal/tier"
 	"parley/reference-server/launch"
 	"parley/reports"
@@ -42,7 +41,7 @@ func differ(t *testing.T, a, b differential.Side) *differential.Report {
 			t.Fatal(err)
 		}
 	}
-	if err := valid(t, text.Bytes()); err != nil {
+	if err := schematest.Compile(t, differential.Schema()).JSON(text.Bytes()); err != nil {
 		t.Errorf("differential.json breaks its schema: %v", err)
 	}
 	for _, e := range rep.Entries {
@@ -51,23 +50,6 @@ func differ(t *testing.T, a, b differential.Side) *differential.Report {
 		}
 	}
 	return rep
-}
-
-func valid(t *testing.T, text []byte) error {
-	t.Helper()
-	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(differential.Schema()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource(differential.SchemaID, schema); err != nil {
-		t.Fatal(err)
-	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c.MustCompile(differential.SchemaID).Validate(doc)
 }
 
 func listed(t *testing.T, rep *differential.Report) string {
