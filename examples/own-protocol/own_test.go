@@ -232,39 +232,6 @@ func TestPackExplored(t *testing.T) {
 	}
 }
 
-// TestPackFirstLines: as the first line of a scenario, no Then-step of a folder's protocol judges anything.
-func TestPackFirstLines(t *testing.T) {
-	p, err := pack.Load("../packs/ticket-desk")
-	if err != nil {
-		t.Fatal(err)
-	}
-	suite := steps.NewProtocols("1.0.0", p)
-	text := "@ticket-desk\nFeature: first lines\n"
-	for _, line := range []string{"client A is answered", `client A receives "agent.done"`, "everything is handled",
-		`client A has received no "agent.piece"`, "client A's message is answered with status 202"} {
-		text += "\n  @TD-018\n  Scenario: " + line + "\n    Then " + line + "\n"
-	}
-	res, err := runner.Run(t.Context(), runner.Options{Protocols: suite, Drivers: []string{"sse"},
-		Profile:  parts.Targets.MutantProfile(suite.Kinds(), desk.ID, ""),
-		Launcher: server.Target.Roles[0].InProcess(launch.Options{}),
-		Own:      []runner.OwnFeature{{Path: "first.feature", Text: []byte(text)}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := 0
-	for _, sc := range res.Runs[0].Scenarios {
-		if !strings.Contains(sc.Location, "first.feature") {
-			continue
-		}
-		if seen++; sc.Outcome != verdict.NotTested {
-			t.Errorf("%s: %s %s", sc.Name, sc.Outcome, sc.Reason)
-		}
-	}
-	if seen != 5 {
-		t.Errorf("%d scenarios, want 5", seen)
-	}
-}
-
 // TestLedger: every clause is tested or excluded, and every tag names a clause.
 func TestLedger(t *testing.T) {
 	p := desk.Protocol{}
