@@ -21,6 +21,13 @@ type Correlator interface {
 	Correlate(p *target.Profile) func(r *transcript.Record, h http.Header) string
 }
 
+// Poster is an optional interface of protocols with the driver post, whose requests are answered by themselves.
+type Poster interface {
+	// Posts returns a function that reports whether a request to a target of the profile is one of them, and the headers
+	// that records show; nil if none is.
+	Posts(p *target.Profile) (is func(*http.Request) bool, reads []string)
+}
+
 // Witness is an optional interface of protocols with several roles, for foreign traffic.
 type Witness interface {
 	// Observed returns the records that a test of a role would contain: without the connections of parties

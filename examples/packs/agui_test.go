@@ -36,9 +36,16 @@ func TestAGUIServer(t *testing.T) {
 		for i, f := range s.Faults {
 			t.Run(f.Name, func(t *testing.T) {
 				t.Parallel()
-				_, text, broken := judge(t, "ag-ui", start(t, dir, f.Name, "server.mjs").URL)
+				url := start(t, dir, f.Name, "server.mjs").URL
+				_, text, broken := judge(t, "ag-ui", url)
 				if blamed[i] = broken; !slices.Equal(broken, []string{f.Clause}) {
 					t.Errorf("%s: broken are %q, want %s", text, broken, f.Clause)
+				}
+				if f.Wire == "" || f.Wire == "open" { // a proxy does not know when a stream should have ended
+					return
+				}
+				if broken, partly := judgeProxied(t, "ag-ui", url); !slices.Equal(broken, []string{f.Clause}) {
+					t.Errorf("behind a proxy: broken are %q, want %s %s", broken, f.Clause, partly)
 				}
 			})
 		}

@@ -177,19 +177,22 @@ var brokenResults = map[string]struct {
 
 const tool = `{"name": "t", "inputSchema": {"type": "object"}}`
 
+// mcpFaults are the faults of the server, with the clauses that they break.
+var mcpFaults = map[string]string{
+	"": "", "any page may ask": "MC-027", "any version": "MC-025", "no session is needed": "MC-007 MC-022",
+	"an ended session is a bad request": "MC-023", "a notification is answered": "MC-003 MC-006",
+	"an answer under another id":    "MC-028 MC-036",
+	"every other ping is forgotten": "MC-008 MC-036", "a stream without a first id": "MC-009",
+	"progress that stands still": "MC-033", "a stream without its answer": "MC-010 MC-029 MC-032",
+	"ping has a result":     "MC-030",
+	"two tools of one name": "MC-031", "a tool without schema": "MC-031", "content without a type": "MC-032",
+	"resource without a uri": "MC-037", "message without a role": "MC-039", "server without a name": "MC-001",
+}
+
 // TestMCP: the pack of MCP finds nothing broken in a server that answers in JSON and in streams, and blames each of its
 // faults on its clauses. What only the real server does is TestMCPServer's.
 func TestMCP(t *testing.T) {
-	for fault, clauses := range map[string]string{
-		"": "", "any page may ask": "MC-027", "any version": "MC-025", "no session is needed": "MC-007 MC-022",
-		"an ended session is a bad request": "MC-023", "a notification is answered": "MC-003 MC-006",
-		"an answer under another id":    "MC-028 MC-036",
-		"every other ping is forgotten": "MC-008 MC-036", "a stream without a first id": "MC-009",
-		"progress that stands still": "MC-033", "a stream without its answer": "MC-010 MC-029 MC-032",
-		"ping has a result":     "MC-030",
-		"two tools of one name": "MC-031", "a tool without schema": "MC-031", "content without a type": "MC-032",
-		"resource without a uri": "MC-037", "message without a role": "MC-039", "server without a name": "MC-001",
-	} {
+	for fault, clauses := range mcpFaults {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
 			srv := httptest.NewServer(&mcpServer{fault: fault, over: map[string]bool{}})

@@ -91,6 +91,7 @@ func (x *exchange) requestRecord() transcript.Record {
 		r.Dir = transcript.Received
 	}
 	if x.conn == nil {
+		r.Headers = driver.HeadersRead(x.g.o.Reads, requestHeader(x.req))
 		return r
 	}
 	r.ID = requestHeader(x.req).Get("Last-Event-ID")
@@ -106,13 +107,14 @@ func (x *exchange) requestRecord() transcript.Record {
 // answerRecord returns the record of an answer that opens nothing.
 func (x *exchange) answerRecord(r *http.Response, body []byte) transcript.Record {
 	rec := transcript.Record{Conn: x.party, Dir: transcript.Received, Kind: transcript.Response, Label: r.Status,
-		Status: r.StatusCode, Type: r.Header.Get("Content-Type"), Bytes: body, Reply: x.sent}
+		Status: r.StatusCode, Type: r.Header.Get("Content-Type"), Bytes: body, Reply: x.sent,
+		Headers: driver.HeadersRead(x.g.o.Reads, r.Header)}
 	if x.g.o.Program == Client {
 		rec.Dir, rec.Label = transcript.Sent, x.req.Method+" "+x.req.RequestURI
 		return rec
 	}
-	if x.conn == nil {
-		rec.Flushed = true
+	if x.conn == nil || x.posts {
+		rec.Flushed = !isEventStreamType(r)
 	} else if x.conn.kind == "ws" {
 		rec.Type = ""
 	}
@@ -324,7 +326,9 @@ func (x *exchange) copyAnswer(h *rawhttp.Head, r *http.Response, body *rawhttp.B
 		if !told {
 			told = true
 			rec := x.answerRecord(r, content)
-			rec.Cut = more
+			if rec.Cut = more; x.posts && isEventStreamType(r) { // it is encoded
+				rec.Cut = max(more, 1)
+			}
 			x.recordAnswer(rec)
 		}
 	}

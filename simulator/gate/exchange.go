@@ -27,6 +27,7 @@ type exchange struct {
 	long    bool   // the body is longer
 
 	conn  *conn // of an Open; nil: a plain request
+	posts bool  // see Options.Posts
 	party string
 	sent  int // number of the request's record
 	base  base
@@ -37,6 +38,8 @@ func (x *exchange) serveRequest() bool {
 	switch {
 	case isUpgrade(x.req):
 		x.conn = x.l.newConn(x.req, "ws")
+	case x.g.o.Posts != nil && x.g.o.Posts(x.req):
+		x.posts, x.party = true, x.g.o.Party(x.req, 0)
 	case isStream(x.req), x.g.o.Streams != nil && x.req.Method == http.MethodGet && x.g.o.Streams(x.req):
 		x.conn = x.l.newConn(x.req, "sse")
 	default:

@@ -74,6 +74,11 @@ type Options struct {
 	// Streams, if not nil, reports whether a GET that does not request an event stream opens one nevertheless.
 	Streams func(r *http.Request) bool
 
+	// Posts, if not nil, reports whether a request is answered by itself, with a body or with an event stream: its records
+	// are those of the driver sse.Posts, and such a stream is no connection in them. Only for Program Server.
+	Posts func(r *http.Request) bool
+	Reads []string // headers of plain requests, and of their answers, that records show
+
 	// Admit, if not nil, is called with the head of each request before anything else happens to the request, and may
 	// change it. If it returns a reason, the request is refused with 401 and that text, and nothing is passed on.
 	Admit func(head *rawhttp.Head) (why string)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"parley/internal/rawhttp"
+	"parley/transport/driver"
 	"parley/transport/driver/sse"
 	"parley/transport/transcript"
 	wire "parley/transport/wire/sse"
@@ -94,7 +95,10 @@ func (x *exchange) openStream(e *end, h rawhttp.Head, chunked bool) error {
 	if err != nil {
 		return err
 	}
-	if e != nil || x.g.o.Program == Client {
+	switch {
+	case x.posts:
+		x.g.sinkRecord(x.answerRecord(r, nil))
+	case e != nil || x.g.o.Program == Client:
 		x.g.sinkRecord(x.acceptedRecord(r.StatusCode, r.Header.Get("Content-Type")))
 	}
 	out := newStreamOutlet(l.client, chunked)
@@ -112,8 +116,9 @@ func (x *exchange) openStream(e *end, h rawhttp.Head, chunked bool) error {
 // passStream passes on an event stream.
 func (x *exchange) passStream(e *end, h rawhttp.Head, r *http.Response) bool {
 	if x.conn == nil {
-		x.conn = x.l.newConn(x.req, "sse")
-		x.party = x.conn.name
+		if x.conn = x.l.newConn(x.req, "sse"); !x.posts {
+			x.party = x.conn.name
+		}
 	}
 	if !x.askAboutOpen(&h, r.StatusCode) {
 		return false
@@ -139,7 +144,12 @@ func (x *exchange) passStream(e *end, h rawhttp.Head, r *http.Response) bool {
 	}
 	ending := x.conn.isEnding()
 	x.conn.reportEnd(x.conn.streamEndedBy(err), 0, "")
-	x.conn.finishConn(x.conn.streamEnd(err))
+	if x.posts {
+		x.conn.tap.Sink(x.answerEnd(err))
+		x.conn.finishConn(transcript.Record{})
+	} else {
+		x.conn.finishConn(x.conn.streamEnd(err))
+	}
 	if err != nil || ending {
 		x.l.closeUpstream()
 		if wasReset(err) && !ending {
@@ -161,6 +171,28 @@ func (c *conn) streamEndedBy(err error) Side {
 		return Client
 	}
 	return Server
+}
+
+// answerEnd is the record of the end of an event stream that answers a request; err is nil for a regular end.
+func (x *exchange) answerEnd(err error) transcript.Record {
+	r := transcript.Record{Conn: x.party, Dir: transcript.Received, Kind: transcript.Comment, Label: driver.AnswerEnded,
+		Reply: x.sent}
+	switch {
+	case x.conn.streamEndedBy(err) == Client:
+		r.Dir, r.Label = transcript.Sent, driver.AnswerLeft
+	case err != nil:
+		r.Label = driver.AnswerBrokeOff + err.Error()
+	}
+	return r
+}
+
+// itemRecord is the record of an item of the stream.
+func (s *stream) itemRecord(it wire.Item) transcript.Record {
+	r := sse.ItemRecord(s.name, it)
+	if s.x.posts {
+		r.Conn, r.Reply = s.x.party, s.x.sent
+	}
+	return r
 }
 
 // streamEnd is the record of the end of a stream; err is nil for a regular end by the upstream.
@@ -321,7 +353,7 @@ func (s *stream) eventMessage(it *wire.Item) Message {
 func (s *stream) recordReceived() {
 	if s.g.o.Program == Server {
 		for _, it := range s.items {
-			s.tap.Sink(sse.ItemRecord(s.name, it))
+			s.tap.Sink(s.itemRecord(it))
 		}
 	}
 }

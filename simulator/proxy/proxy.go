@@ -170,6 +170,9 @@ func Open(o Options) (*Proxy, error) {
 	g := gate.Options{Addr: o.Listen, TLS: o.TLS, Upstream: func() string { return o.To }, UpstreamTLS: o.ToTLS,
 		Header: o.Header, Program: Server, Sink: p.queueRecord, Party: p.partyOfRequest, Handle: o.handler(),
 		MaxLinks: maxLinks}
+	if by, ok := o.Protocol.(steps.Poster); ok {
+		g.Posts, g.Reads = by.Posts(o.Profile)
+	}
 	if o.Token != "" {
 		g.Admit = p.admitRequest
 	}
@@ -345,7 +348,7 @@ func (p *Proxy) putOnTapes(w waitingRecord) {
 		p.putOnOwnTape(p.setParty(r, party), n, w.at)
 	}
 	known := p.setParty(r, party)
-	if r.Kind == transcript.Response || r.Kind == transcript.Failure {
+	if r.Kind != transcript.Request && !driver.AnswerGoesOn(r) {
 		delete(p.asked, party)
 	}
 	p.mu.Unlock()
@@ -411,7 +414,9 @@ func (p *Proxy) partyOfRecord(r *transcript.Record) {
 		one.party = p.correlate(r, one.header)
 		p.asked[name] = one
 	}
-	r.Conn = one.party
+	if r.Conn = one.party; r.Kind != transcript.Request {
+		p.correlate(r, nil)
+	}
 }
 
 // setParty sets the party of a record; "" if it is not known. For a request, the first tape has found it.

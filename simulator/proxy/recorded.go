@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"parley/transport/driver"
 	"parley/transport/transcript"
 )
 
@@ -67,9 +68,11 @@ func (p *Proxy) nameAsker(r transcript.Record, askers map[int]string) string {
 		name := fmt.Sprintf("#%d", p.asks)
 		askers[r.N], p.asked[name] = name, asked{}
 		return name
-	case r.Kind == transcript.Response || r.Kind == transcript.Failure:
+	case r.Reply > 0:
 		name := askers[r.Reply]
-		delete(askers, r.Reply)
+		if !driver.AnswerGoesOn(r) {
+			delete(askers, r.Reply)
+		}
 		return name
 	}
 	return r.Conn

@@ -1,11 +1,14 @@
 package pack
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
+	"parley/steps"
 	"parley/target"
 	"parley/transport/transcript"
 )
@@ -23,12 +26,20 @@ type correlation struct {
 const mostOwners = 10_000
 
 // Correlate implements steps.Correlator: a request belongs to the stream that has kept the values in its path, or to
-// the only stream that is open.
+// the only stream that is open. One that is answered by itself belongs to the client that keeps the value of its
+// header.
 func (p *Pack) Correlate(of *target.Profile) func(*transcript.Record, http.Header) string {
 	k := &correlation{doc: p.doc, owners: map[string]string{}, open: map[string]bool{}}
 	k.readPath(target.SectionOf[binding](of).SSE.Send)
+	posts := &posters{doc: p.doc, owners: map[string]string{}, kept: map[string]map[string]any{}}
+	isPost := len(of.Drivers) == 1 && of.Drivers[0] == target.Post
+	path := target.SectionOf[binding](of).Post.Path
 	return func(r *transcript.Record, _ http.Header) string {
 		switch {
+		case r.Kind == transcript.Request && (isPost || path != "" && pathOf(r.Label) == path):
+			return posts.partyOf(r)
+		case r.Reply > 0 && posts.kept[r.Conn] != nil:
+			posts.learn(r)
 		case r.Kind == transcript.Open && r.Dir == transcript.Received && r.Conn != "":
 			k.open[r.Conn] = true
 		case r.Kind == transcript.Closed:
@@ -40,6 +51,67 @@ func (p *Pack) Correlate(of *target.Profile) func(*transcript.Record, http.Heade
 		}
 		return ""
 	}
+}
+
+// posters are the clients of requests that are answered by themselves.
+type posters struct {
+	doc    *document
+	n      int                       // clients so far
+	owners map[string]string         // value of the header → client
+	kept   map[string]map[string]any // by client
+}
+
+// partyOf returns whose request it is: that of the client which keeps the value of its header, of a new one if it is
+// the first, else of the only one there has been.
+func (p *posters) partyOf(r *transcript.Record) string {
+	w := &p.doc.post
+	if w.client != "" {
+		if v, there := headersOf(*r)[strings.ToLower(w.client)]; there {
+			return p.owners[textOf(v)]
+		}
+		if m := p.doc.read(*r); m == nil || m.kind != w.begins {
+			if p.n == 1 {
+				return "P1"
+			}
+			return ""
+		}
+	}
+	p.n++
+	name := fmt.Sprintf("P%d", p.n)
+	if w.client != "" {
+		if len(p.kept) >= mostOwners {
+			clear(p.kept)
+			clear(p.owners)
+		}
+		p.kept[name] = map[string]any{}
+	}
+	return name
+}
+
+// learn notes what a client keeps of an answer, and the value that its header has from now on.
+func (p *posters) learn(r *transcript.Record) {
+	kept := p.kept[r.Conn]
+	for _, m := range p.doc.messages(*r) {
+		p.doc.keep(m, scopeOf(m), kept)
+	}
+	v, err := fillText(p.doc.post.headers[p.doc.post.client], func(name string) (any, error) {
+		if v, is := kept[name]; is {
+			return v, nil
+		}
+		return nil, steps.NotTestedf("the client has no %s", name)
+	})
+	if err == nil && len(p.owners) < mostOwners {
+		p.owners[textOf(v)] = r.Conn
+	}
+}
+
+// Posts implements steps.Poster.
+func (p *Pack) Posts(of *target.Profile) (is func(*http.Request) bool, reads []string) {
+	if !slices.Contains(of.Drivers, target.Post) {
+		return nil, nil
+	}
+	only, path := len(of.Drivers) == 1, target.SectionOf[binding](of).Post.Path
+	return func(r *http.Request) bool { return only || r.URL.Path == path }, p.doc.post.reads
 }
 
 // readPath makes the expression of the requests' path, whose holes are groups.

@@ -48,6 +48,8 @@ type postWire struct {
 	headers  map[string]string          // of all requests, with holes; one that cannot be filled is left out
 	requests map[string]bodylessRequest // those without a body, by type
 	reads    []string                   // headers that expressions know
+	client   string                     // header that tells whose request it is, in traffic of others; "": none does
+	begins   string                     // the type with which a client begins, which has no such header yet
 }
 
 // bodylessRequest is a request that is told by its method and headers alone.

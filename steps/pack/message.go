@@ -90,7 +90,7 @@ func (d *document) read(r transcript.Record) *message {
 		}
 		m.kind = restarted
 	case transcript.Comment:
-		if m.kind = ended; driver.AnswerGoesOn(r) {
+		if m.kind = ended; driver.AnswerGoesOn(r) || r.Label == driver.AnswerLeft {
 			return nil
 		}
 	case transcript.Response:

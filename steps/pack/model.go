@@ -8,6 +8,7 @@ import (
 	"parley/features/verdict"
 	"parley/internal/expression"
 	"parley/steps/obligation"
+	"parley/transport/driver"
 	"parley/transport/transcript"
 )
 
@@ -81,9 +82,25 @@ func (mo *model) Take(r transcript.Record) {
 		mo.givenUp(r)
 		return
 	}
+	if mo.observer != obligation.Ours && r.Conn == "" && (r.Kind == transcript.Request || r.Reply > 0) &&
+		mo.doc.post.path != "" {
+		return // it is unknown whose request it is, and so what its answer must be
+	}
 	for _, m := range mo.doc.messages(r) {
 		mo.take(m)
 	}
+	mo.answerEnded(r)
+}
+
+// answerEnded finds missing what is owed because of a request whose answer has ended, in traffic of others: nothing can
+// come any more. In a run the steps wait for it.
+func (mo *model) answerEnded(r transcript.Record) {
+	whole := r.Kind == transcript.Response && r.Flushed || r.Kind == transcript.Comment && r.Label == driver.AnswerEnded
+	if mo.observer == obligation.Ours || mo.doc.post.path == "" || r.Reply == 0 || !whole {
+		return
+	}
+	mo.bookOf(r.Conn).Expire(func(o *owed) bool { return o.Cause.r.N == r.Reply && o.Cause.r.Kind == transcript.Request },
+		"the answer has ended without it")
 }
 
 func (mo *model) take(m *message) {

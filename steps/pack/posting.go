@@ -16,7 +16,7 @@ import (
 
 // readPost reads how clients send requests that are answered by JSON or by an event stream.
 func (rd *reader) readPost(v script.Value) {
-	rd.Keys(v, "post", "path", "headers", "requests", "reads")
+	rd.Keys(v, "post", "path", "headers", "requests", "reads", "client")
 	w := &rd.doc.post
 	if w.path = rd.pathAt(v.At("path"), "post.path"); w.path == "" {
 		rd.Fail(v, "post.path is missing (path: /agent)")
@@ -35,8 +35,24 @@ func (rd *reader) readPost(v script.Value) {
 		r := bodylessRequest{rd.Text(at.At("method"), "method"), rd.readHeaders(at.At("headers"))}
 		w.requests[name], w.reads = r, append(w.reads, sorted(r.headers)...)
 	}
+	rd.readPostClient(v.At("client"))
 	slices.Sort(w.reads)
 	w.reads = slices.Compact(w.reads)
+}
+
+// readPostClient reads how traffic of others tells whose request it is.
+func (rd *reader) readPostClient(v script.Value) {
+	if !v.There() {
+		return
+	}
+	w := &rd.doc.post
+	rd.Keys(v, "post.client", "header", "begins")
+	w.client = textproto.CanonicalMIMEHeaderKey(rd.Text(v.At("header"), "header"))
+	w.begins = rd.Text(v.At("begins"), "begins")
+	if !hole.MatchString(w.headers[w.client]) {
+		rd.Fail(v, "post.client: no request has the header %s with a value that a client keeps "+
+			"(headers: {%[1]s: \"${session}\"})", w.client)
+	}
 }
 
 func (rd *reader) readHeaders(v script.Value) map[string]string {

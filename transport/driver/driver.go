@@ -55,6 +55,10 @@ const AnswerEnded = "the target ended the answer"
 // AnswerBrokeOff starts the label of a comment: such an event stream has ended otherwise; the error follows.
 const AnswerBrokeOff = "the answer broke off: "
 
+// AnswerLeft is the label of a comment: the client has left such an event stream before its end. Only who stands
+// between client and target records it.
+const AnswerLeft = "the client left the answer"
+
 // AnswerGoesOn reports whether a record belongs to the answer to a request, and more of that may follow: the beginning
 // of an answer that is an event stream, and its items.
 func AnswerGoesOn(r transcript.Record) bool {
@@ -64,9 +68,20 @@ func AnswerGoesOn(r transcript.Record) bool {
 	case transcript.Stream:
 		return true
 	case transcript.Comment:
-		return r.Label != AnswerEnded && !strings.HasPrefix(r.Label, AnswerBrokeOff)
+		return r.Label != AnswerEnded && r.Label != AnswerLeft && !strings.HasPrefix(r.Label, AnswerBrokeOff)
 	}
 	return false
+}
+
+// HeadersRead returns the headers that records show, as lines, in the order in which they are named.
+func HeadersRead(names []string, h http.Header) string {
+	var b strings.Builder
+	for _, name := range names {
+		for _, value := range h.Values(name) {
+			fmt.Fprintf(&b, "%s: %s\n", strings.ToLower(name), value)
+		}
+	}
+	return b.String()
 }
 
 // Unflushed starts a remark about a compressed stream of which nothing can be decompressed; the encoding follows.

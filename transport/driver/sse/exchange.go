@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -45,7 +44,7 @@ func (c *conn) Send(_ context.Context, m driver.Message) (int, error) {
 	copyHeader(req.Header, m.Header)
 	n := c.sink(transcript.Record{
 		Conn: c.o.Party, Dir: transcript.Sent, Kind: transcript.Request, Label: method + " " + unixurl.RequestURI(req.URL),
-		Type: m.Label, Bytes: m.Body, Headers: c.headersRead(req.Header),
+		Type: m.Label, Bytes: m.Body, Headers: driver.HeadersRead(c.o.Reads, req.Header),
 	})
 	x := &exchange{c: c, req: req, n: n, before: c.held, delay: c.d.gateway.Reserve()}
 	if x.before != nil || x.delay > 0 {
@@ -56,17 +55,6 @@ func (c *conn) Send(_ context.Context, m driver.Message) (int, error) {
 	c.reqs.Add(1)
 	go x.awaitResponse()
 	return n, nil
-}
-
-// headersRead returns those headers that records show, as lines, in the order in which they are named.
-func (c *conn) headersRead(h http.Header) string {
-	var b strings.Builder
-	for _, name := range c.o.Reads {
-		for _, value := range h.Values(name) {
-			fmt.Fprintf(&b, "%s: %s\n", strings.ToLower(name), value)
-		}
-	}
-	return b.String()
 }
 
 // exchange is one request.
@@ -172,7 +160,7 @@ func (x *exchange) awaitResponse() {
 	c.sink(transcript.Record{
 		Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Response, Label: resp.Status, Reply: n,
 		Status: resp.StatusCode, Type: resp.Header.Get("Content-Type"), Bytes: body, Flushed: err == nil &&
-			len(body) <= MaxAnswer, Headers: c.headersRead(resp.Header),
+			len(body) <= MaxAnswer, Headers: driver.HeadersRead(c.o.Reads, resp.Header),
 	})
 }
 

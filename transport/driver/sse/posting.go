@@ -47,7 +47,8 @@ func (x *exchange) isStream(resp *http.Response) bool {
 func (x *exchange) readAnswer(resp *http.Response) {
 	c, n := x.c, x.n
 	c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Response, Label: resp.Status,
-		Reply: n, Status: resp.StatusCode, Type: resp.Header.Get("Content-Type"), Headers: c.headersRead(resp.Header)})
+		Reply: n, Status: resp.StatusCode, Type: resp.Header.Get("Content-Type"),
+		Headers: driver.HeadersRead(c.o.Reads, resp.Header)})
 	record := func(items []wire.Item) {
 		for _, it := range items {
 			r := ItemRecord(c.o.Party, it)

@@ -1,0 +1,115 @@
+package packs_test
+
+import (
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"parley/runner"
+	"parley/simulator/proxy"
+	"parley/steps"
+	"parley/steps/pack"
+	"parley/transport/transcript"
+)
+
+// judgeProxied sends what the scenarios of a folder send through a proxy, and returns the clauses that the proxy finds
+// broken in what passes, sorted, and why it judged only a part; "" if it judged all. Its recording is judged alike.
+func judgeProxied(t *testing.T, folder, url string) (broken []string, partly string) {
+	t.Helper()
+	p, err := pack.Load(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	profile, err := p.Kind().ForURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roles, err := proxy.RolesOf(p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var records []transcript.Record
+	between, err := proxy.Open(proxy.Options{Protocol: p, Profile: profile, Roles: roles, To: url,
+		Record: func(r transcript.Record, _ *transcript.Redactor) { records = append(records, r) },
+		Ended: func(e proxy.Ended) {
+			partly = e.Partly
+			for _, f := range e.Failures {
+				broken = append(broken, f.Clause)
+			}
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer between.Close()
+	through, err := p.Kind().ForURL(between.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := runner.Run(t.Context(), runner.Options{Protocols: steps.NewProtocols("1.0.0", p),
+		Profile: through}); err != nil {
+		t.Fatal(err)
+	}
+	if err := between.Close(); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(broken)
+	broken = slices.Compact(broken)
+	again := judgeRecorded(t, folder, records)
+	slices.Sort(again)
+	if again = slices.Compact(again); !slices.Equal(broken, again) {
+		t.Errorf("live are broken %q, in the recording %q", broken, again)
+	}
+	return broken, partly
+}
+
+// besides are clauses that are broken too where all runs pass one proxy: an earlier run had a message of this id.
+var besides = map[string]string{"content before its message": "AG-042"}
+
+// TestAGUIProxied: a proxy finds in the traffic of others what a run finds. What is broken on the wire is
+// TestAGUIServer's.
+func TestAGUIProxied(t *testing.T) {
+	s := readSequences(t)
+	for _, f := range append([]fault{{Name: "right"}}, s.Faults...) {
+		if f.Wire != "" {
+			continue
+		}
+		t.Run(f.Name, func(t *testing.T) {
+			t.Parallel()
+			var want []string
+			if f.Clause != "" {
+				want = []string{f.Clause}
+			}
+			if more, is := besides[f.Name]; is {
+				want = append(want, more)
+			}
+			broken, partly := judgeProxied(t, "ag-ui", agent(t, s, f).URL)
+			if !slices.Equal(broken, want) || partly != "" {
+				t.Errorf("broken are %q, want %q %s", broken, want, partly)
+			}
+		})
+	}
+}
+
+// proxied are the faults of which a proxy tells less than a run: what follows from another broken clause of the same
+// client, and nothing where a request without a session is accepted, so that it may be anybody's.
+var proxied = map[string]string{"every other ping is forgotten": "MC-036", "an answer under another id": "MC-036",
+	"no session is needed": ""}
+
+// TestMCPProxied: the same of MCP, where a request belongs to the client that keeps its session.
+func TestMCPProxied(t *testing.T) {
+	for fault, clauses := range mcpFaults {
+		if less, is := proxied[fault]; is {
+			clauses = less
+		}
+		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
+			srv := httptest.NewServer(&mcpServer{fault: fault, over: map[string]bool{}})
+			defer srv.Close()
+			broken, partly := judgeProxied(t, "mcp", srv.URL)
+			if strings.Join(broken, " ") != clauses || (partly != "") != (fault == "no session is needed") {
+				t.Errorf("broken are %q, want %s; %s", broken, clauses, partly)
+			}
+		})
+	}
+}
