@@ -28,8 +28,10 @@ type Wait struct {
 	Within time.Duration
 	Kind   string // short name of what is awaited; "": the text of the step
 	Family string // name of what waits of several kinds have in common; "": nothing. See wait_limits.go
-	Proof  bool   // it only serves as proof: if it does not come, something is not tested, and nothing fails
-	Match  func(*transcript.Record) bool
+	// Proof says that it only serves as proof: if it does not come, something is not tested, and nothing fails; or that an
+	// answer has come, which is judged if no better one does.
+	Proof bool
+	Match func(*transcript.Record) bool
 	// Hopeless returns the reason why the record can no longer come; "" to continue. The end of the connection always ends
 	// the wait.
 	Hopeless func(*transcript.Record) string

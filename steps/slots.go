@@ -28,7 +28,7 @@ func (e *Env) Alone(scenarios int) {
 	p := &e.patience
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.alone, p.crowd = p.longest, scenarios
+	p.alone, p.crowd, p.kept = p.longest, scenarios, 0
 }
 
 // lullLength returns how long a wait must last before it is likely to be in vain.
@@ -36,6 +36,30 @@ func (p *waitHistory) lullLength() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return max(lull, slack*p.alone*time.Duration(p.crowd))
+}
+
+// parallelLull returns how long a wait must last before its slot is lent because the target handles scenarios side by
+// side, each as slowly as without load.
+func (p *waitHistory) parallelLull() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.alone < lull {
+		return lull
+	}
+	return min(p.alone/8, lull)
+}
+
+// spendKept reports whether the target has kept its pace without load for as many answers as there were parallel
+// scenarios, and for one more since the last slot that was lent on these grounds: so more are open only once it was
+// seen to bear those that are.
+func (p *waitHistory) spendKept() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.kept <= p.crowd || p.longest > max(lull, slack*p.alone) {
+		return false
+	}
+	p.kept--
+	return true
 }
 
 // withinUnloadedPace reports whether the target is no slower than its pace without load allows.
@@ -59,9 +83,12 @@ func (w *World) Idles() (goesOn func()) {
 	if w.lender == nil || !w.idle.CompareAndSwap(false, true) {
 		return func() {}
 	}
-	p := &w.Env.patience
-	slot, turns := lendAfter(w.lender, p.lullLength(), p.withinUnloadedPace), lendAfter(w.turns,
-		max(shortest, p.lullLength()), p.answeredWithinLull)
+	p, began := &w.Env.patience, time.Now()
+	long := p.lullLength()
+	slot := lendAfter(w.lender, min(long, p.parallelLull()), func() bool {
+		return time.Since(began) >= long && p.withinUnloadedPace() || p.spendKept()
+	})
+	turns := lendAfter(w.turns, max(shortest, long), p.answeredWithinLull)
 	return func() {
 		turns()
 		slot()

@@ -53,6 +53,49 @@ func TestLending(t *testing.T) {
 	}
 }
 
+// TestLendingOfSlowTarget: a target that answers each of two scenarios as slowly as one is slow, but not overloaded. As
+// many waits lend their slots, soon, as it has answered beyond that, until it becomes slower.
+func TestLendingOfSlowTarget(t *testing.T) {
+	const alone, begun = 2 * time.Second, 300 * time.Millisecond
+	answered := func(took time.Duration) finishedWait {
+		return finishedWait{kind: "switch", limit: 10 * time.Second, took: took, whole: true, came: true}
+	}
+	for _, row := range []struct {
+		reason  string
+		answers []time.Duration
+		lent    int
+	}{
+		{"nothing is known", nil, 0},
+		{"two answers to two scenarios", []time.Duration{alone, alone}, 0},
+		{"one more", []time.Duration{alone, alone, alone}, 1},
+		{"two more", []time.Duration{alone, alone, alone, alone}, 2},
+		{"those that had come before say nothing", []time.Duration{alone, alone, 0, 0}, 0},
+		{"the second in turn", []time.Duration{alone, 2*alone + 1, alone, alone}, 0},
+	} {
+		t.Run(row.reason, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				env := world(t, false, "@AS-001").Env
+				env.patience.longest = alone
+				env.Alone(2)
+				for _, took := range row.answers {
+					env.patience.recordWait(answered(took))
+				}
+				slots := &pool{}
+				for range 3 {
+					w := NewWorld(env, nil, "waits", nil, nil)
+					w.lender = slots
+					defer w.Idles()()
+				}
+				time.Sleep(begun)
+				synctest.Wait()
+				if slots.lent != row.lent {
+					t.Errorf("lent %d slots, want %d", slots.lent, row.lent)
+				}
+			})
+		})
+	}
+}
+
 // TestProof: a wait that fails no clause gets a fifth after one miss, and a twentieth after three if its kind has
 // never come.
 func TestProof(t *testing.T) {

@@ -52,6 +52,7 @@ type waitHistory struct {
 	longest   time.Duration // longest wait that succeeded
 	alone     time.Duration // longest before scenarios ran in parallel
 	crowd     int           // scenarios in parallel since then
+	kept      int           // answers since then at the pace without load, less what was lent for them
 	overtaken bool          // something came after the answer to a fence sent later than its cause
 	failed    map[string]bool
 }
@@ -175,6 +176,9 @@ func (p *waitHistory) recordWait(w finishedWait) {
 		p.inFamily(w.family).came = true
 		k.slow, k.came, p.came = k.slow || w.took > w.limit/(hurry*slower), true, true
 		p.longest = max(p.longest, w.took)
+		if w.took >= p.alone/slack { // else it had come before the wait began
+			p.kept++
+		}
 		p.overtaken = p.overtaken || w.fenced
 	case w.whole:
 		k.missed++

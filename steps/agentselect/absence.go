@@ -58,7 +58,7 @@ func (s *suite) fence(ctx context.Context, c *client) error {
 	second, sent := "", time.Time{}
 	answered := time.Time{} // when the answered one of the two was sent
 	rec, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: mark, Kind: "the answer of a fence", Proof: true,
-		Hopeless: s.refusedOverHTTP(mark),
+		Hopeless: s.refusedOverHTTP(ctx, c, mark),
 		Match: func(r *transcript.Record) bool {
 			if isError(r) && second != "" && names(r, second) {
 				answered = sent

@@ -33,7 +33,7 @@ func (s *suite) awaitEnd(ctx context.Context, c *client) (transcript.Record, *ve
 // not come.
 func (s *suite) awaitTurn(ctx context.Context, c *client, is match, cannot func(*client, *transcript.Record) string,
 ) (transcript.Record, *verdict.Miss) {
-	refused := s.refusedOverHTTP(c.turn.mark)
+	refused := s.refusedOverHTTP(ctx, c, c.turn.mark)
 	var piece match
 	if !c.aborted { // else none may come
 		piece = isEvent(vocab.MessageEvent)
@@ -61,15 +61,20 @@ func (s *suite) chatRefused(ctx context.Context, c *client, r *transcript.Record
 	if asked() {
 		return ""
 	}
-	limit := s.Limit(s.Env.Event())
-	if s.atOnce || s.hasty { // it is sent again
-		limit = s.Env.Profile.Limits.Quiet.Duration
-	}
-	limited, cancel := deadline.WithLimit(ctx, limit)
-	defer cancel()
-	_, err := s.T.Await(limited, r.N, func(n *transcript.Record) bool {
+	turnOrEnd := func(n *transcript.Record) bool {
 		return n.Conn == c.name && (isEvent(vocab.MessageEvent, vocab.CompleteEvent)(n) || n.Kind == transcript.Closed)
-	})
+	}
+	limit := s.Env.Event()
+	try := s.TryFor("a turn behind an error", limit, limit)
+	if s.atOnce || s.hasty { // it is sent again
+		try.Within = s.Env.Profile.Limits.Quiet.Duration
+	}
+	limited, cancel := deadline.WithLimit(ctx, try.Within)
+	defer cancel()
+	_, err := s.T.Await(limited, r.N, turnOrEnd)
+	if ctx.Err() == nil && !s.atOnce && !s.hasty {
+		try.Over(err == nil)
+	}
 	if err == nil || ctx.Err() != nil || asked() {
 		return ""
 	}
@@ -164,7 +169,8 @@ func (s *suite) outcome(ctx context.Context, c *client, kind string) (transcript
 		return transcript.Record{}, c.act.missed
 	}
 	rec, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: c.act.mark, Kind: kind, Fence: p.send,
-		Match: func(r *transcript.Record) bool { return known(r) || other(r) }, Hopeless: s.refusedOverHTTP(c.act.mark)})
+		Match:    func(r *transcript.Record) bool { return known(r) || other(r) },
+		Hopeless: s.refusedOverHTTP(ctx, c, c.act.mark)})
 	c.act.missed = miss
 	if miss == nil && known(&rec) {
 		s.letRepeat(ctx, c, rec)
@@ -175,7 +181,8 @@ func (s *suite) outcome(ctx context.Context, c *client, kind string) (transcript
 	}
 	strange := rec
 	p = &earlyFence{s: s, c: c}
-	rec, miss = s.Await(ctx, steps.Wait{Conn: c.name, After: strange.N, Kind: better, Match: known, Fence: p.send})
+	rec, miss = s.Await(ctx, steps.Wait{Conn: c.name, After: strange.N, Kind: better, Proof: true, Match: known,
+		Fence: p.send})
 	if miss != nil {
 		return strange, nil
 	}
@@ -241,18 +248,23 @@ func (c *client) isFence(r *transcript.Record) bool {
 	return c.fences[r.N] || isError(r) && slices.ContainsFunc(c.probes, func(nonce string) bool { return names(r, nonce) })
 }
 
-// refusedOverHTTP returns a function that says that a message was refused by its HTTP answer, and what that answer
-// was. Its event may still be on its way then, so the wait ends only if none follows soon.
-func (s *suite) refusedOverHTTP(mark int) func(*transcript.Record) string {
+// refusedOverHTTP returns a function that says that a client's message was refused by its HTTP answer, and what that
+// answer was. Its event may still be on its way then, so the wait ends only if none follows soon. On a stream that had
+// ended before, none follows whatever the answer is.
+func (s *suite) refusedOverHTTP(ctx context.Context, c *client, mark int) func(*transcript.Record) string {
 	return func(r *transcript.Record) string {
 		if why := failed(r, mark); why != "" {
 			return why
 		}
-		if r.Kind == transcript.Response && r.Reply == mark && r.Status >= 400 {
-			if s.graceAfter(r) {
-				return ""
-			}
+		if r.Kind != transcript.Response || r.Reply != mark {
+			return ""
+		}
+		over := s.endedAt(c)
+		switch {
+		case r.Status >= 400 && (over > 0 || !s.graceAfter(ctx, r)):
 			return "HTTP " + r.Label + " " + clip(string(r.Bytes)) + ", and no event"
+		case over > 0 && over < mark:
+			return steps.Seen(s.T.After(over - 1)[0])
 		}
 		return ""
 	}
@@ -263,17 +275,19 @@ type refusalsTell struct{}
 
 // graceAfter waits for the event of a refused message, and reports whether one came: the stream is another
 // connection, and no clause orders the two.
-func (s *suite) graceAfter(r *transcript.Record) bool {
+func (s *suite) graceAfter(ctx context.Context, r *transcript.Record) bool {
 	limit := s.Limit(s.Env.Event())
 	if _, tell := s.Env.Learnt.Load(refusalsTell{}); s.Env.RefusalIsAll.Load() && !tell {
 		limit = s.Env.Profile.Limits.Quiet.Duration
 	}
-	ctx, cancel := deadline.WithLimit(context.Background(), limit)
+	limited, cancel := deadline.WithLimit(ctx, limit)
 	defer cancel()
-	_, err := s.T.Await(ctx, r.N, func(n *transcript.Record) bool {
+	rec, err := s.T.Await(limited, r.N, func(n *transcript.Record) bool {
 		return n.Conn == r.Conn && (s.isNew(vocab.AgentSwitchedEvent, vocab.ErrorEvent)(n) || n.Kind == transcript.Closed)
 	})
 	switch {
+	case err == nil && rec.Kind == transcript.Closed, ctx.Err() != nil:
+		return false
 	case err == nil:
 		s.Env.Learnt.Store(refusalsTell{}, true)
 	case limit == s.Env.Event():

@@ -122,9 +122,16 @@ func (s *suite) findsNoSession(ctx context.Context, c, keeper *client) error {
 	if err != nil {
 		return err
 	}
+	refused := ""
 	rec, miss := s.awaitOn(ctx, mark, func(r *transcript.Record) bool {
-		return s.answersOn(keeper)(r) || s.answersOn(c)(r) || r.Conn == c.name && r.Kind == transcript.Closed
+		if r.Conn == c.name {
+			refused = s.refusedOverHTTP(ctx, c, mark)(r)
+		}
+		return s.answersOn(keeper)(r) || s.answersOn(c)(r) || r.Conn == c.name && r.Kind == transcript.Closed || refused != ""
 	})
+	if refused != "" {
+		miss = &verdict.Miss{Reason: refused, At: rec.N}
+	}
 	if miss != nil || rec.Kind == transcript.Closed {
 		return s.waited(c, model.AnswerTo(mark), rec, miss)
 	}
@@ -198,7 +205,8 @@ func (s *suite) announcedOrRefused(ctx context.Context, owner, asker *client) er
 	}
 	mark, id := asker.act.mark, owner.agent
 	rec, miss := s.awaitOn(ctx, mark, func(r *transcript.Record) bool {
-		return s.answersOn(owner)(r) || s.answersOn(asker)(r) || r.Conn == asker.name && s.refusedOverHTTP(mark)(r) != ""
+		return s.answersOn(owner)(r) || s.answersOn(asker)(r) ||
+			r.Conn == asker.name && s.refusedOverHTTP(ctx, asker, mark)(r) != ""
 	})
 	if miss != nil {
 		return s.waited(asker, model.AnswerTo(mark), rec, miss)

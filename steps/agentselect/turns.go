@@ -140,12 +140,14 @@ func (s *suite) modelCalled(ctx context.Context, c *client) error {
 	why := ""
 	within, err := s.AwaitModel(ctx, func(ctx context.Context) error {
 		ctx, cancel := context.WithCancel(ctx)
-		refused := make(chan struct{})
+		refused, byHTTP := make(chan struct{}), s.refusedOverHTTP(ctx, c, c.turn.mark)
 		go func() {
 			defer close(refused)
 			_, err := s.T.Await(ctx, c.turn.mark, func(r *transcript.Record) bool {
-				why = s.chatRefused(ctx, c, r)
-				return why != ""
+				if why = s.chatRefused(ctx, c, r); why == "" && r.Status >= 400 {
+					why = byHTTP(r)
+				}
+				return why != "" && ctx.Err() == nil
 			})
 			if err == nil {
 				cancel()

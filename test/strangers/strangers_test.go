@@ -17,7 +17,6 @@ import (
 	"parley/reports/diagnosis"
 	"parley/runner"
 	"parley/steps/protocols"
-	"parley/target"
 	"parley/test/suitetest"
 )
 
@@ -25,6 +24,7 @@ func TestMain(m *testing.M) { suitetest.Main(m) }
 
 // fault is a mistake in a foreign program.
 type fault struct {
+	Name     string // in broken.yaml
 	Mutant   string // its id in the catalogue, or "" if no sentence describes it
 	Mistaken string // a wrong name that it may get
 	Unnamed  string // why it is known to get no name; it counts among all, and is in no sample
@@ -32,10 +32,10 @@ type fault struct {
 	Changes  []struct{ File, From, To string }
 }
 
-// faults reads faults.yaml.
-func faults(t *testing.T) (all []fault) {
+// faultsIn reads a file of faults.
+func faultsIn(t testing.TB, file string) (all []fault) {
 	t.Helper()
-	data, err := os.ReadFile("test/strangers/faults.yaml")
+	data, err := os.ReadFile(filepath.Join("test/strangers", file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,10 +45,9 @@ func faults(t *testing.T) (all []fault) {
 	return all
 }
 
-// copyWith copies the examples and a fault's profile into a folder, changes the copy, and returns the profile.
-func copyWith(t *testing.T, f fault) *target.Profile {
+// copyWith copies the examples into a folder, changes the copy, and returns the file of the fault's profile in it.
+func copyWith(t testing.TB, dir string, f fault) (profile string) {
 	t.Helper()
-	dir := t.TempDir()
 	examples := filepath.Join(dir, "examples")
 	if err := os.CopyFS(examples, os.DirFS("examples")); err != nil {
 		t.Fatal(err)
@@ -66,23 +65,7 @@ func copyWith(t *testing.T, f fault) *target.Profile {
 			t.Fatal(err)
 		}
 	}
-	data, err := os.ReadFile(filepath.Join("examples", "profiles", f.Profile+".yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := filepath.Join(dir, "examples", "profiles", f.Profile+".yaml")
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	p, err := protocols.Kinds().Load(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	suitetest.ShortenLimits(&p.Limits)
-	return p
+	return filepath.Join(examples, "profiles", f.Profile+".yaml")
 }
 
 // names returns the names that the causes of a run were given.
@@ -104,7 +87,7 @@ func rows(t *testing.T, pages bool) (list []fault, unknown int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range faults(t) {
+	for _, f := range faultsIn(t, "faults.yaml") {
 		p, err := protocols.Kinds().Load(filepath.Join("examples", "profiles", f.Profile+".yaml"))
 		if err != nil {
 			t.Fatal(err)
@@ -181,7 +164,12 @@ func tell(t *testing.T, pages bool, n int) {
 // judge runs the whole suite, and returns the names that the causes were given, and how many causes there are.
 func judge(t *testing.T, f fault) (told []string, causes int) {
 	t.Helper()
-	res := suitetest.Judge(t, runner.Options{Profile: copyWith(t, f)})
+	p, err := protocols.Kinds().Load(copyWith(t, t.TempDir(), f))
+	if err != nil {
+		t.Fatal(err)
+	}
+	suitetest.ShortenLimits(&p.Limits)
+	res := suitetest.Judge(t, runner.Options{Profile: p})
 	diagnosis.Tell(res)
 	for _, c := range res.Runs[0].Causes {
 		for _, l := range c.LooksLike {
