@@ -2,12 +2,12 @@ package reports
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"parley/features/verdict"
 	"parley/internal/cut"
+	"parley/internal/words"
 )
 
 // writeVerdict writes the verdict, preceded by one line for each run if there are several, and behind it what a person
@@ -80,8 +80,13 @@ func clausesOf(c Cause, first string) string {
 	return text
 }
 
-// folderFlag matches the flag of a protocol that is a folder, of which a command that explains needs it, too.
-var folderFlag = regexp.MustCompile(`--protocol ('[^']*/[^']*'|\S*/\S*) `)
+// folderFlag names the folder of a run's protocol, which commands need; "" if it has none.
+func (r *Run) folderFlag() string {
+	if r.Folder == "" {
+		return ""
+	}
+	return "--protocol " + words.Shell(r.Folder) + " "
+}
 
 // writeNext says what to do next: how to see the first failure again and what its clause says, or how to have more of a
 // target judged. Nothing is said of a conformant one.
@@ -94,17 +99,17 @@ func (c *console) writeNext(r *Results) {
 				if f.Again != "" && !strings.Contains(f.Again, " explain ") {
 					lines = append(lines, f.Again)
 				}
-				lines = append(lines, r.Suite.program()+" explain "+folderFlag.FindString(f.Again)+f.Clause)
+				lines = append(lines, r.Suite.program()+" explain "+run.folderFlag()+f.Clause)
 			}
 		}
 	}
 	if len(lines) == 0 && len(r.Runs) == 1 && r.Exit == verdict.ExitIncomplete && !r.Passive && r.Selection == "" {
-		switch at := r.Runs[0].Target; {
+		switch at, folder := r.Runs[0].Target, r.Runs[0].folderFlag(); {
 		case at.Origin == FromBundle:
 		case at.Profile != "":
-			lines = append(lines, r.Suite.program()+" doctor "+at.Profile)
+			lines = append(lines, r.Suite.program()+" doctor "+folder+at.Profile)
 		case at.URL != "":
-			lines = append(lines, r.Suite.program()+" init "+at.URL)
+			lines = append(lines, r.Suite.program()+" init "+folder+at.URL)
 		}
 	}
 	label := c.lang.Say("next")

@@ -27,14 +27,18 @@ func (r *Run) unreached() (out []Obligation) {
 	return out
 }
 
-// reachedLine says in one line how many obligations of the model arose, and which did not; "" if there is no model.
+// shortlyNamed is how many obligations that never arose a brief report names.
+const shortlyNamed = 3
+
+// reachedLine says in one line how many obligations of the model arose, and which did not, unless they are many and the
+// report is brief; "" if there is no model.
 func (r *Run) reachedLine(l lang.Lang, verbose bool) string {
 	never := r.unreached()
 	if len(r.Obligations) == 0 {
 		return ""
 	}
 	line := l.Say("%d of %d obligations of the model arose", len(r.Obligations)-len(never), len(r.Obligations))
-	if !verbose || len(never) == 0 {
+	if len(never) == 0 || !verbose && len(never) > shortlyNamed {
 		return line
 	}
 	var names []string

@@ -110,6 +110,7 @@ func (s Suite) program() string { return cmp.Or(s.Program, "parley") }
 // Run is one protocol in one role against one target.
 type Run struct {
 	Protocol  string          `json:"protocol"`
+	Folder    string          `json:"folder,omitempty"` // of its protocol, as it was named; "": it is bundled, or in Go
 	Role      string          `json:"role"`
 	Verdict   verdict.Verdict `json:"verdict"`
 	Target    Target          `json:"target"`

@@ -63,9 +63,15 @@ type Killed struct {
 	By map[string]string `json:"killed_by"`
 	// clauses that it breaks besides its own; only with MutantOptions.Whole
 	Besides  []string `json:"besides,omitempty"`
-	OK       bool     `json:"ok"`              // every clause killed, every control passed
-	Error    string   `json:"error,omitempty"` // the mutant could not be run
+	Unfired  []string `json:"unfired,omitempty"` // its faults that changed no message, each with the reason
+	OK       bool     `json:"ok"`                // every clause killed, every control passed
+	Error    string   `json:"error,omitempty"`   // the mutant could not be run
 	Duration float64  `json:"duration_ms"`
+}
+
+// Faulty is an optional interface of launchers whose targets have faults in their messages.
+type Faulty interface {
+	Unfired() []string // those that have changed no message, each with the reason
 }
 
 // KillMatrix shows that the tests of clauses detect faults.
@@ -210,12 +216,16 @@ func killWithin(ctx context.Context, o MutantOptions, mu Mutant, limit time.Dura
 		seen.monitors = protocol.Monitors()
 	}
 	seen.whole, seen.oneControl = o.Results != nil || o.Whole, o.OneControl
-	res, err := Run(ctx, Options{Protocols: o.Protocols, Profile: p, Launcher: mu.Launch(brain), Browser: o.browser,
+	launcher := mu.Launch(brain)
+	res, err := Run(ctx, Options{Protocols: o.Protocols, Profile: p, Launcher: launcher, Browser: o.browser,
 		known: true, unguarded: o.browser != nil, Role: o.Role, Observer: seen, Enough: seen.showsEnough, Brain: brain,
 		Drivers: mu.Drivers, Concurrency: 1, Tags: o.tagSelection(mu, seen.monitors), Again: "parley mutants"})
 	if err != nil {
 		k.Error = err.Error()
 		return k
+	}
+	if of, is := launcher.(Faulty); is {
+		k.Unfired = of.Unfired()
 	}
 	if o.Results != nil && ctx.Err() == nil {
 		o.Results(mu.ID, res)

@@ -21,6 +21,11 @@ type Correlator interface {
 	Correlate(p *target.Profile) func(r *transcript.Record, h http.Header) string
 }
 
+// Foldered is an optional interface of protocols that were read from a folder.
+type Foldered interface {
+	Folder() string // as it was named
+}
+
 // Poster is an optional interface of protocols with the driver post, whose requests are answered by themselves.
 type Poster interface {
 	// Posts returns a function that reports whether a request to a target of the profile is one of them, and the headers

@@ -55,13 +55,14 @@ var beyond = map[string]string{
 }
 
 // TestSessionChat: the bundled server conforms to session-chat as a folder. All tests also restart it, and send random
-// sequences.
+// sequences, each day others.
 func TestSessionChat(t *testing.T) {
 	t.Parallel()
 	suite, profile := chatFolder(t)
 	o := runner.Options{Protocols: suite, Profile: profile, Tags: "not @restart", Concurrency: 8, Brain: llm.New()}
 	if tier.All() {
-		o.Tags, o.Explore, o.Seed = "", 200, 1
+		o.Tags, o.Explore, o.Seed = "", 200, uint64(time.Now().YearDay())
+		t.Logf("seed %d", o.Seed)
 	}
 	launch.RaiseLimits(&o.Profile.Limits)
 	o.Launcher = bundled.All.With(protocols.All.Kinds(), "session-chat", "", "").Launcher

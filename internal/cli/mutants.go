@@ -399,6 +399,9 @@ func printMatrix(w io.Writer, k *runner.KillMatrix) {
 		if !m.OK {
 			printSurvivor(w, m)
 		}
+		for _, text := range m.Unfired {
+			fmt.Fprintf(w, "UNFIRED  %s: %s\n", m.ID, text)
+		}
 	}
 	for _, id := range k.Unproved {
 		fmt.Fprintf(w, "UNPROVED  %s: no mutant is killed by it\n", id)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley/features/verdict"
+	"parley/internal/words"
 	"parley/reports/diagnosis"
 	"parley/runner"
 	"parley/target"
@@ -375,15 +375,8 @@ func repeatFolder(out string) string {
 // repeated is the folder of repeated parts within that of the results.
 const repeated = "again"
 
-var plainWord = regexp.MustCompile(`\A[\w@%+=:,./-]+\z`)
-
 // shellWord quotes a word for a shell if necessary.
-func shellWord(w string) string {
-	if plainWord.MatchString(w) {
-		return w
-	}
-	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-}
+var shellWord = words.Shell
 
 // nameFlag names the flag at fault when a run is rejected.
 func nameFlag(err error) error {

@@ -2,7 +2,6 @@ package script
 
 import (
 	"fmt"
-	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -375,61 +374,3 @@ func (p *parsing) parseClosing(a *action, v, reason *node) {
 
 var methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
 	http.MethodHead, http.MethodOptions}
-
-// checkNames fails for guards and templates that use variables that are never set.
-func (p *parsing) checkNames(s *Script) {
-	known := s.knownVariables()
-	names := append(slices.Clone(reserved), slices.Sorted(maps.Keys(known))...)
-	var look func(n *node)
-	look = func(n *node) {
-		if n == nil {
-			return
-		}
-		for _, v := range slices.Concat(n.list, n.vals) {
-			look(v)
-		}
-		text, _ := n.scalarText()
-		for _, name := range holeNames(text) {
-			if text, is := expressionIn(name); is {
-				p.compile(s, n, text, known)
-			} else if !strings.HasPrefix(name, "/") && !known[name] && !slices.Contains(reserved, name) {
-				p.failAt(n, "nothing sets the variable %q (%s)", name, suggestName(name, names))
-			}
-		}
-	}
-	for _, k := range s.per {
-		look(k.key)
-		for _, a := range k.vars {
-			look(a.to)
-		}
-	}
-	actions := slices.Clone(s.start)
-	for _, r := range s.rules {
-		actions = append(actions, r.answer...)
-		for _, g := range r.guards {
-			if g.name != "state" && !known[g.name] {
-				p.failAt(&node{line: r.line, column: 1}, "when: nothing sets the variable %q (%s)", g.name,
-					words.Suggest(g.name, append(names, "state"), "there are state, "+quotedList(names)))
-			}
-		}
-		if text, is := r.when.scalarText(); is {
-			p.compile(s, r.when, text, known)
-		}
-		for _, a := range r.set {
-			if strings.Contains(a.name, ".") && !known[a.name] {
-				p.failAt(a.to, "per has no %q (%s)", a.name, suggestName(a.name, names))
-			}
-			look(a.to)
-		}
-		for _, c := range r.on.where {
-			look(c.test.is)
-		}
-	}
-	for _, a := range actions {
-		look(a.body)
-		look(a.to)
-		if text, is := a.when.scalarText(); is {
-			p.compile(s, a.when, text, known)
-		}
-	}
-}

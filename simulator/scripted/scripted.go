@@ -9,12 +9,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/pflag"
 
 	"parley/features/verdict"
 	"parley/internal/faultrule"
 	"parley/internal/script"
+	"parley/internal/words"
 	"parley/reference-server/catalogue"
 	"parley/reference-server/launch"
 	"parley/simulator/counterpart"
@@ -58,7 +60,7 @@ func Target(p *pack.Pack, folder string) (launch.Target, bool, error) {
 	return launch.Target{Protocol: kind.Protocol, Short: "the server of " + at(ServerFile), Types: t.types,
 		Roles: []launch.Role{{Name: target.Server, Profile: profileOf(kind), Listens: true,
 			Mutants:  t.set.All,
-			Launcher: func(o launch.Options) target.Launcher { return &launcher{t, o.Fault} },
+			Launcher: func(o launch.Options) target.Launcher { return &launcher{of: t, fault: o.Fault} },
 			Serve:    notServed(folder)}}}, true, nil
 }
 
@@ -140,6 +142,36 @@ func isTested(l *verdict.Ledger) func(string) bool {
 type launcher struct {
 	of    *player
 	fault string
+
+	mu     sync.Mutex
+	played []*fault.Faults
+}
+
+// Unfired implements runner.Faulty.
+func (l *launcher) Unfired() (out []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var all []fault.Fired
+	for _, one := range l.played {
+		for i, f := range one.Fired() {
+			if i == len(all) {
+				all = append(all, fault.Fired{Name: f.Name})
+			}
+			all[i].Met += f.Met
+			all[i].Fired += f.Fired
+		}
+	}
+	for _, f := range all {
+		switch {
+		case f.Fired > 0:
+		case f.Met == 0:
+			out = append(out, f.Name+" never fired: no message matched")
+		default:
+			out = append(out, fmt.Sprintf("%s never fired, although %s matched: none was due, or it changed none", f.Name,
+				words.Counted(f.Met, "message")))
+		}
+	}
+	return out
 }
 
 // Private implements target.Launcher: each launch is a server of its own.
@@ -164,6 +196,9 @@ func (l *launcher) Launch(_ context.Context, _ target.LaunchOptions) (target.Run
 			return nil, err
 		}
 		o.Faults = fault.New(set, typeOf)
+		l.mu.Lock()
+		l.played = append(l.played, o.Faults)
+		l.mu.Unlock()
 	}
 	p, err := counterpart.Open(context.Background(), o) // it ends by Stop
 	if err != nil {

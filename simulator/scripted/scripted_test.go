@@ -5,11 +5,14 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"parley/reference-server/launch"
+	"parley/runner"
 	"parley/simulator/scripted"
+	"parley/steps"
 	"parley/steps/pack"
 	"parley/target"
 )
@@ -98,5 +101,36 @@ func TestLaunch(t *testing.T) {
 	}
 	if _, err := role.Launcher(launch.Options{Fault: "none"}).Launch(t.Context(), target.LaunchOptions{}); err == nil {
 		t.Error("a fault that there is not was launched")
+	}
+}
+
+// TestUnfired: a fault of a mutant that changes no message is told, also if another one of it does.
+func TestUnfired(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(desk)); err != nil {
+		t.Fatal(err)
+	}
+	const text = "- {id: a, clauses: [TD-008], why: b, fault: [{on: pong, from: server, do: {remove: /ref}}, " +
+		"{on: pang, do: drop}]}\n"
+	if err := os.WriteFile(filepath.Join(dir, scripted.MutantsFile), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, err := pack.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of, _, err := scripted.Target(p, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	suite, all := steps.NewProtocols("1.0.0", p), launch.Targets{of}
+	matrix, err := runner.Mutants(t.Context(), runner.MutantOptions{Protocols: suite, Protocol: steps.Name(p),
+		Profile: all.MutantProfile(suite.Kinds(), steps.Name(p), ""), Mutants: all.Mutants(suite.Kinds(), steps.Name(p), "")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := matrix.Mutants[0]
+	if want := []string{"fault 2 never fired: no message matched"}; !got.OK || !slices.Equal(got.Unfired, want) {
+		t.Errorf("%+v, want unfired %q", got, want)
 	}
 }

@@ -12,8 +12,7 @@ import (
 // TestCorrelatePosts: a request belongs to the client that keeps the value of its header; one without is that of a new
 // client if it begins one, else of the only one there is. Without a header that tells, each has its own.
 func TestCorrelatePosts(t *testing.T) {
-	told := strings.Replace(posting, "    headers: ", "    client: {header: session, begins: ping}\n    headers: ", 1) +
-		"keeps: [{on: http, session: \"http.header.session\"}]\n"
+	told := strings.Replace(posting, "    headers: ", "    client: {header: session, begins: ping}\n    headers: ", 1)
 	request := func(kind, headers string) transcript.Record {
 		return transcript.Record{Kind: transcript.Request, Dir: transcript.Sent, Label: "POST /rpc", Headers: headers,
 			Event: &transcript.Event{Type: kind, Data: map[string]any{}}}

@@ -1,8 +1,19 @@
 package pack
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/token"
+
+	"parley/internal/words"
 	wjson "parley/transport/wire/json"
 )
 
@@ -55,4 +66,63 @@ func fillText(text string, find func(name string) (any, error)) (any, error) {
 		return wjson.Compact(v)
 	})
 	return out, failed
+}
+
+// kept matches the step by which a client keeps a value.
+var kept = regexp.MustCompile(`client \S+ keeps .+ as "(\w+)"`)
+
+// placedHole is a hole with its place.
+type placedHole struct {
+	file string
+	line int
+	name string
+}
+
+// checkHoles finds holes that nothing fills: in protocol.yaml and in scenarios.
+func (p *Pack) checkHoles(folder string) error {
+	known := []string{"new", "nonce"}
+	for _, k := range p.doc.keeps {
+		known = append(known, k.name)
+	}
+	var found []placedHole
+	for name, f := range p.files {
+		text := string(f.Data)
+		for _, m := range kept.FindAllStringSubmatch(text, -1) {
+			known = append(known, m[1])
+		}
+		switch {
+		case path.Base(name) == "protocol.yaml":
+			for _, tk := range lexer.Tokenize(text) {
+				if tk.Type != token.CommentType {
+					found = append(found, holesIn("protocol.yaml", tk.Position.Line, tk.Value)...)
+				}
+			}
+		case path.Ext(name) == ".feature":
+			n := 0
+			for line := range strings.Lines(text) {
+				if n++; !strings.HasPrefix(strings.TrimSpace(line), "#") {
+					found = append(found, holesIn(path.Base(name), n, line)...)
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(found, func(a, b placedHole) int { return cmp.Or(cmp.Compare(a.file, b.file), a.line-b.line) })
+	slices.Sort(known)
+	known = slices.Compact(known)
+	var mistakes []error
+	for _, h := range found {
+		if member := h.name[strings.LastIndex(h.name, ".")+1:]; !slices.Contains(known, member) {
+			mistakes = append(mistakes, fmt.Errorf("%s:%d: nothing fills ${%s}: no client keeps it (%s)",
+				filepath.Join(folder, h.file), h.line, h.name, words.Suggest(member, known, "keeps: [{on: TYPE, "+member+
+					": it."+member+"}]; there are "+strings.Join(known, ", "))))
+		}
+	}
+	return errors.Join(mistakes...)
+}
+
+func holesIn(file string, line int, text string) (found []placedHole) {
+	for _, m := range hole.FindAllStringSubmatch(text, -1) {
+		found = append(found, placedHole{file, line, m[1]})
+	}
+	return found
 }

@@ -52,7 +52,11 @@ type Pack struct {
 	schemas map[string][]byte // JSON Schemas of messages, by name
 	ledger  *verdict.Ledger
 	example string
+	folder  string
 }
+
+// Folder implements steps.Foldered.
+func (p *Pack) Folder() string { return p.folder }
 
 // Load reads the protocol in a folder. The error joins all mistakes, each with its place and the mend.
 func Load(folder string) (*Pack, error) {
@@ -88,7 +92,7 @@ func LoadFS(fsys fs.FS, name string) (*Pack, error) {
 		return nil, fmt.Errorf("%s: %w (a protocol is a folder with protocol.yaml, clauses.yaml and scenarios)", name,
 			err)
 	}
-	p := &Pack{doc: &document{}, files: fstest.MapFS{}, extra: map[string][]byte{}}
+	p := &Pack{doc: &document{}, files: fstest.MapFS{}, extra: map[string][]byte{}, folder: name}
 	described, async, err := readAsyncAPI(fsys, name)
 	if err != nil {
 		return nil, err
@@ -105,7 +109,7 @@ func LoadFS(fsys fs.FS, name string) (*Pack, error) {
 	}
 	mistakes = append(mistakes, p.readFiles(fsys, name, described.schemas()))
 	if errors.Join(mistakes...) == nil {
-		mistakes = append(mistakes, p.checkClauses(name))
+		mistakes = append(mistakes, p.checkClauses(name), p.checkHoles(name))
 	}
 	if err := errors.Join(mistakes...); err != nil {
 		return nil, err

@@ -24,6 +24,7 @@ transports:
 message: {type: /method, untyped: {result: "'result' in it"}}
 sends: {ping: {id: 1}, result: {id: 1, result: {}}}
 receives: [result, note]
+keeps: [{on: http, session: http.header.session}, {on: note, last: event.id}]
 rules:
   - {on: result, require: it.id > 0, clauses: PP-001}
 `
