@@ -61,7 +61,7 @@ func TestSessionChat(t *testing.T) {
 	suite, profile := chatFolder(t)
 	o := runner.Options{Protocols: suite, Profile: profile, Tags: "not @restart", Concurrency: 8, Brain: llm.New()}
 	if tier.All() {
-		o.Tags, o.Explore, o.Seed = "", 200, uint64(time.Now().YearDay())
+		o.Tags, o.Explore, o.Seed = "", 200, int64(time.Now().YearDay())
 		t.Logf("seed %d", o.Seed)
 	}
 	launch.RaiseLimits(&o.Profile.Limits)
