@@ -37,7 +37,9 @@ func (m *Model) handover(d Message) {
 	was, sure := m.sole()
 	h.free = m.has(h.from) != present || m.has(h.to) != present || sure && was == h.to || h.from == h.to || !sure
 	for _, other := range m.handovers {
-		if other.open() && (m.watched || other.asked.Turn == d.Turn) { // another one of the same turn is still open
+		// Another one of the same turn, or between the same agents, is still open: the user has been asked that already.
+		same := other.asked.Turn == d.Turn || other.from == h.from && other.to == h.to
+		if other.open() && (m.watched || same) {
 			h.free = true
 			m.doubtHandovers()
 		}

@@ -253,6 +253,9 @@ var leftOpen = []row{
 	{reason: "F: a second one meanwhile, asked", in: asked +
 		"> a HANDOVER_REQUEST t1 of=c #6\n< HANDOVER_UI_PROMPT t1 x2 of=c #6\n> user HANDOVER_CONFIRM x2\n" +
 		"< SWITCH_AGENT a>c\n< HANDOVER_CONTEXT @c #3\n> user HANDOVER_REJECT x1\nfence\n"},
+	{reason: "F: a second one to the same agent meanwhile, in another turn, refused", in: asked +
+		"> user USER_INPUT #6\n< USER_INPUT @a t6 #6\n< TURN_ACCEPTED t6 of=a\n> a INPUT_ACK t6\n" +
+		"> a HANDOVER_REQUEST t6 of=b #7\n< ERROR\nfence\n"},
 	{reason: "F: answered before it was asked", in: over +
 		"> a HANDOVER_REQUEST t1 of=b #5\n> user HANDOVER_CONFIRM t1 x1\n< HANDOVER_UI_PROMPT t1 of=b #5\nfence\n"},
 	{reason: "F: answered, without a request", in: abc + "> user HANDOVER_CONFIRM x7\n> user HANDOVER_REJECT\nfence\n"},
