@@ -180,7 +180,7 @@ func (t *Target) Parties() []Party {
 // of a server; stop stops it.
 func (p *Party) Start(ctx context.Context, fault, at string) (base string, stop func(), err error) {
 	if p.role == nil {
-		s, err := stub.Start(llm.New())
+		s, err := stub.Start(llm.NewUnrecorded()) // here and below: nobody asks what it was asked
 		if err != nil {
 			return "", nil, err
 		}
@@ -188,7 +188,7 @@ func (p *Party) Start(ctx context.Context, fault, at string) (base string, stop 
 	}
 	o := Options{Fault: fault}
 	if p.role.Models {
-		o.Brain = llm.New()
+		o.Brain = llm.NewUnrecorded()
 	}
 	running, err := p.role.InProcess(o).Launch(ctx, target.LaunchOptions{Own: true})
 	if err != nil {

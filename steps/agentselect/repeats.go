@@ -31,7 +31,8 @@ import (
 type repeats struct {
 	env   *steps.Env
 	conns map[string]*counted
-	named asked // switches that name a session, which may be answered on any connection
+	ended []string // connections that have ended, the oldest first
+	named asked    // switches that name a session, which may be answered on any connection
 
 	last  int          // the latest record
 	again map[int]bool // the records of repeats
@@ -67,6 +68,10 @@ func (a asked) count(match func(id string) bool) (n int) {
 
 func (a asked) all() int { return a.count(func(string) bool { return true }) }
 
+// endedKept is how many connections that have ended are known, for what may still be read from one: more than a
+// scenario has. Traffic that lasts for hours has any number.
+const endedKept = 256
+
 var repeatSeed = maphash.MakeSeed()
 
 func newCounted() *counted {
@@ -87,12 +92,25 @@ func (s *repeats) note(r *transcript.Record) {
 	if c == nil || r.Kind == transcript.Open && r.Dir == transcript.Sent {
 		c = newCounted()
 		s.conns[r.Conn] = c
+		s.ended = slices.DeleteFunc(s.ended, func(conn string) bool { return conn == r.Conn })
 	}
 	switch {
 	case r.Dir == transcript.Sent:
 		s.noteSent(c, r)
 	case r.Dir == transcript.Received && r.Event != nil && !r.Late:
 		s.noteReceived(c, r)
+	}
+	if r.Kind == transcript.Closed {
+		s.forgetOldest(r.Conn)
+	}
+}
+
+// forgetOldest notes that a connection has ended, and forgets the one that ended longest ago if there are many.
+func (s *repeats) forgetOldest(ended string) {
+	s.ended = append(s.ended, ended)
+	if len(s.ended) > endedKept {
+		delete(s.conns, s.ended[0])
+		s.ended = slices.Delete(s.ended, 0, 1)
 	}
 }
 

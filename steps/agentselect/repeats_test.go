@@ -108,3 +108,42 @@ func TestRepeatsAreReadBack(t *testing.T) {
 		t.Error("the answer to the second switch is a repeat")
 	}
 }
+
+// TestEndedConnectionsAreForgotten: of traffic with any number of connections, what those have counted that ended long
+// ago is forgotten, but not what one has that connected again under its name.
+func TestEndedConnectionsAreForgotten(t *testing.T) {
+	s := repeats{env: &steps.Env{}, conns: map[string]*counted{}}
+	n := 0
+	note := func(conn string, dir transcript.Dir, kind transcript.Kind, ev *transcript.Event) bool {
+		n++
+		s.note(&transcript.Record{N: n, Conn: conn, Dir: dir, Kind: kind, Event: ev})
+		return ev != nil && ev.Again
+	}
+	lives := func(conn string) bool {
+		note(conn, transcript.Sent, transcript.Open, nil)
+		note(conn, transcript.Sent, transcript.Frame, &transcript.Event{Type: vocab.SwitchAgentType,
+			Data: map[string]any{vocab.AgentID: "debugger"}})
+		return note(conn, transcript.Received, transcript.Frame, switchedTo("debugger"))
+	}
+	lives("A")
+	note("A", transcript.Received, transcript.Closed, nil)
+	lives("A")
+	for i := range 10 * endedKept {
+		conn := fmt.Sprint("C", i)
+		if lives(conn) {
+			t.Fatalf("the answer on %s is a repeat", conn)
+		}
+		note(conn, transcript.Received, transcript.Closed, nil)
+	}
+	if len(s.conns) != endedKept+1 {
+		t.Errorf("%d connections are known", len(s.conns))
+	}
+	if !note("A", transcript.Received, transcript.Frame, switchedTo("debugger")) {
+		t.Error("what an open connection had received was forgotten")
+	}
+}
+
+// switchedTo is the answer to a switch.
+func switchedTo(agent string) *transcript.Event {
+	return &transcript.Event{Type: vocab.AgentSwitchedEvent, Data: map[string]any{vocab.CurrentAgentID: agent}}
+}
