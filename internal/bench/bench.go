@@ -137,7 +137,7 @@ func Run(ctx context.Context, o Options) (*Results, error) {
 		out.Suite = of
 		out.Rows = append(out.Rows, row)
 	}
-	if err := out.h2spec(ctx, o); err != nil {
+	if err := out.addPeers(ctx, o); err != nil {
 		return nil, err
 	}
 	return out, nil

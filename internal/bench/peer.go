@@ -11,16 +11,18 @@ import (
 	"net/http"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 )
 
-// Peer has the figures of another conformance tool on the same machine, against a server that this process runs. Its
-// floor is made like that of a suite, of the bytes of its connections.
+// Peer has the figures of another conformance tool on the same machine. Its floor is made like that of a suite, of the
+// bytes of its connections, where this process runs the server and so sees them.
 type Peer struct {
 	Name        string `json:"name"`
 	Version     string `json:"version"` // as it says; "" if it does not
+	Driver      string `json:"driver"`  // what it speaks with the target
 	Target      string `json:"target"`
 	Cases       int    `json:"cases"`
 	Connections int    `json:"connections"`
@@ -30,42 +32,70 @@ type Peer struct {
 	Cost               // for each case
 }
 
-// h2specName is a conformance tool for HTTP/2 servers.
-const h2specName = "h2spec"
+// tool is a conformance tool that is measured if it is installed.
+type tool struct {
+	name     string
+	programs []string // that must be in PATH
+	driver   string
+	target   string
+	version  *regexp.Regexp // in what it says about --version
 
-var (
-	h2specSum     = regexp.MustCompile(`(?m)^(\d+) tests?, \d+ passed, \d+ skipped, \d+ failed`)
-	h2specVersion = regexp.MustCompile(`(?m)^Version: (\S+)`)
-)
+	// run runs the tool once. It returns the courses of the connections, nil if they are not known, and the number of
+	// cases. What the tool finds does not matter.
+	run func(ctx context.Context) (courses []course, cases int, err error)
+}
 
-// h2spec measures the tool, if it is installed, against the HTTP/2 server of Go's library.
-func (r *Results) h2spec(ctx context.Context, o Options) error {
-	path, err := exec.LookPath(h2specName)
-	if err != nil {
-		r.Skipped = append(r.Skipped, h2specName+" was not measured: it is not installed (no such program in PATH)")
-		return nil
+// tools are a tool for HTTP/2 servers, and one for those of Connect, gRPC and gRPC-Web.
+var tools = []tool{
+	{"h2spec", []string{"h2spec"}, "http/2", "net/http, HTTP/2 without TLS",
+		regexp.MustCompile(`(?m)^Version: (\S+)`), runH2spec},
+	{"connectconformance", []string{"connectconformance", "referenceserver"}, "http",
+		"its reference server, over HTTP/1 and 2 with and without TLS", regexp.MustCompile(`\b(v[\d.]+)`), runConnect},
+}
+
+// addPeers measures the tools that are installed.
+func (r *Results) addPeers(ctx context.Context, o Options) error {
+	for _, t := range tools {
+		i := slices.IndexFunc(t.programs, func(name string) bool { _, err := exec.LookPath(name); return err != nil })
+		if i >= 0 {
+			r.Skipped = append(r.Skipped, fmt.Sprintf("%s was not measured: no program %s is in PATH", t.name, t.programs[i]))
+			continue
+		}
+		p, err := t.measurePeer(ctx, o)
+		if err != nil {
+			return err
+		}
+		r.Peers = append(r.Peers, p)
 	}
-	p := Peer{Name: h2specName, Target: "net/http, HTTP/2 without TLS"}
-	if text, err := exec.CommandContext(ctx, path, "--version").Output(); err == nil {
-		if m := h2specVersion.FindSubmatch(text); m != nil {
+	return nil
+}
+
+// measurePeer measures a tool and its floor in turns. Without courses there is no floor.
+func (t tool) measurePeer(ctx context.Context, o Options) (Peer, error) {
+	p := Peer{Name: t.name, Driver: t.driver, Target: t.target}
+	if text, err := exec.CommandContext(ctx, t.name, "--version").Output(); err == nil {
+		if m := t.version.FindSubmatch(text); m != nil {
 			p.Version = string(m[1])
 		}
 	}
 	var courses []course
 	for n := range o.Runs {
-		o.Progress(fmt.Sprintf("%s, %d of %d", h2specName, n+1, o.Runs))
+		o.Progress(fmt.Sprintf("%s, %d of %d", t.name, n+1, o.Runs))
 		var seen []course
 		var cases int
 		err := p.Measured.measureTimes(func() (err error) {
-			seen, cases, err = runH2spec(ctx, path)
+			seen, cases, err = t.run(ctx)
 			return err
 		})
 		if err != nil {
-			return err
+			return p, err
 		}
 		if n == 0 {
 			p.Cases, courses = cases, seen
 			p.countCourses(courses)
+		}
+		if courses == nil {
+			continue
 		}
 		err = p.Floor.measureTimes(func() error {
 			w, err := newWires()
@@ -75,12 +105,11 @@ func (r *Results) h2spec(ctx context.Context, o Options) error {
 			return followCourses(ctx, w, courses, 1)
 		})
 		if err != nil {
-			return fmt.Errorf("the floor of %s: %w", h2specName, err)
+			return p, fmt.Errorf("the floor of %s: %w", t.name, err)
 		}
 	}
 	p.computeMedians(p.Cases)
-	r.Peers = append(r.Peers, p)
-	return nil
+	return p, nil
 }
 
 // countCourses adds up what courses do.
@@ -90,9 +119,8 @@ func (p *Peer) countCourses(courses []course) {
 	p.Connections, p.Sent, p.Received, p.Bytes = row.Connections, row.Sent, row.Received, row.Bytes
 }
 
-// runH2spec runs the tool once. It returns the courses of the connections and the number of cases. What the tool
-// finds does not matter.
-func runH2spec(ctx context.Context, path string) ([]course, int, error) {
+// runH2spec runs h2spec against a server of this process, which sees its connections.
+func runH2spec(ctx context.Context) ([]course, int, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, 0, err
@@ -100,15 +128,14 @@ func runH2spec(ctx context.Context, path string) ([]course, int, error) {
 	m := &meter{Listener: l}
 	server := &http.Server{Protocols: new(http.Protocols), ErrorLog: log.New(io.Discard, "", 0),
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			_,
-				_ = w.Write(fillerMessage(1 << 10))
+			_, _ = w.Write(fillerMessage(1 << 10))
 		})}
 	server.Protocols.SetHTTP1(true)
 	server.Protocols.SetUnencryptedHTTP2(true)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(m) }()
 	_, port, _ := net.SplitHostPort(l.Addr().String())
-	text, runErr := exec.CommandContext(ctx, path, "--host", "127.0.0.1", "--port", port, "--timeout", "1").
+	text, runErr := exec.CommandContext(ctx, "h2spec", "--host", "127.0.0.1", "--port", port, "--timeout", "1").
 		CombinedOutput()
 	err = server.Close()
 	if end := <-served; !errors.Is(end, http.ErrServerClosed) {
@@ -117,14 +144,32 @@ func runH2spec(ctx context.Context, path string) ([]course, int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	sum := h2specSum.FindSubmatch(text)
-	if sum == nil {
+	cases, err := casesOf("h2spec", h2specSum, text, runErr)
+	return m.newCourses(), cases, err
+}
+
+// runConnect runs connectconformance against its reference server, a process of its own.
+func runConnect(ctx context.Context) ([]course, int, error) {
+	text, runErr := exec.CommandContext(ctx, "connectconformance", "--mode", "server", "--", "referenceserver").
+		CombinedOutput()
+	cases, err := casesOf("connectconformance", connectSum, text, runErr)
+	return nil, cases, err
+}
+
+var (
+	h2specSum  = regexp.MustCompile(`(?m)^(\d+) tests?, \d+ passed, \d+ skipped, \d+ failed`)
+	connectSum = regexp.MustCompile(`(?m)^Total cases: (\d+)`)
+)
+
+// casesOf returns how many cases a tool says it has run.
+func casesOf(name string, sum *regexp.Regexp, text []byte, runErr error) (int, error) {
+	m := sum.FindSubmatch(text)
+	if m == nil {
 		last := bytes.TrimSpace(text)
 		last = last[bytes.LastIndexByte(last, '\n')+1:]
-		return nil, 0, fmt.Errorf("%s told no sum: %w: %s", path, runErr, strings.ToValidUTF8(string(last), "?"))
+		return 0, fmt.Errorf("%s told no sum: %w: %s", name, runErr, strings.ToValidUTF8(string(last), "?"))
 	}
-	cases, err := strconv.Atoi(string(sum[1]))
-	return m.newCourses(), cases, err
+	return strconv.Atoi(string(m[1]))
 }
 
 // meter notes how many bytes come and go on the connections of a server.

@@ -41,8 +41,9 @@ The table has, for each suite and driver, what it exchanges, the medians of --ru
 times the floor they are: wall time, which contains the waits of a suite for silence and time-outs, and processor time,
 which does not, and is not known of a browser. Both contain the target, in this process or as its child.
 
-If h2spec, a conformance tool for HTTP/2, is in PATH, it is measured in the same way against the server of Go's
-library. Figures of different machines do not compare; those of a busy machine say little. -o keeps every figure.
+Conformance tools that are in PATH are measured beside: h2spec, for HTTP/2, in the same way against the server of
+Go's library, and connectconformance, for Connect and gRPC, against its referenceserver, without a floor. Figures
+of different machines do not compare; those of a busy machine say little. -o keeps every figure.
 
 Exit codes: 0 measured · 2 wrong usage · 3 a target or the browser could not be started; otherwise that of the suite
 that did not pass, and so was not measured.`,
@@ -144,6 +145,9 @@ func benchTable(w io.Writer, r *bench.Results) error {
 	for _, row := range r.Rows {
 		title = max(title, len(row.Title))
 	}
+	for _, p := range r.Peers {
+		title = max(title, len(p.Name))
+	}
 	var b strings.Builder
 	line := func(name, driver, cases, conns, sent, received string, cost ...any) {
 		fmt.Fprintf(&b, "%-*s  %-7s  %5s  %5s  %6s  %8s", title, name, driver, cases, conns, sent, received)
@@ -158,7 +162,7 @@ func benchTable(w io.Writer, r *bench.Results) error {
 			costWords(row.Cost)...)
 	}
 	for _, p := range r.Peers {
-		line(p.Name, "http/2", n(p.Cases), n(p.Connections), n(p.Sent), n(p.Received), costWords(p.Cost)...)
+		line(p.Name, p.Driver, n(p.Cases), n(p.Connections), n(p.Sent), n(p.Received), costWords(p.Cost)...)
 	}
 	fmt.Fprintf(&b, "\nMedians of %s on %s, %s/%s, %s.\n", words.Counted(r.Runs, "run"),
 		words.Counted(r.Machine.CPUs, "processor"), r.Machine.OS, r.Machine.Arch, r.Machine.Go)

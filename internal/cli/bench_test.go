@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 )
 
 // h2spec stands for the tool of this name: it opens two connections, on each of which it gets one frame from the
@@ -36,5 +37,15 @@ func h2spec() {
 	if os.Getenv("MUTE") == "" {
 		fmt.Println("2 tests, 1 passed, 0 skipped, 1 failed")
 	}
+	os.Exit(1)
+}
+
+// connectconformance stands for the tool of this name, which tells how many cases it has run.
+func connectconformance() {
+	if slices.Contains(os.Args, "--version") {
+		fmt.Println("connectconformance v1.2.4")
+		return
+	}
+	fmt.Println("Total cases: 3\n2 passed, 1 failed")
 	os.Exit(1)
 }

@@ -36,9 +36,11 @@ func TestMain(m *testing.M) {
 	parts.Targets.Child()
 	suite, bundle = parts.Protocols, parts.Targets
 	testscript.Main(m, map[string]func(){
-		"parley":   func() { Main(parts) },
-		"h2spec":   h2spec,
-		"stubborn": stubborn,
+		"parley":             func() { Main(parts) },
+		"h2spec":             h2spec,
+		"connectconformance": connectconformance,
+		"referenceserver":    func() {},
+		"stubborn":           stubborn,
 	})
 }
 
@@ -55,7 +57,7 @@ func TestMain(m *testing.M) {
 //	                               value is a new line
 //	certificates DIR               DIR has the files of certtest.Make
 //
-// The program h2spec stands for the tool of this name.
+// The programs h2spec and connectconformance stand for the tools of these names.
 //
 // $ROOT is the root of the module; $BIN is the folder that has parley and nothing else, which as the PATH is a machine
 // without a browser. The condition [browser] reports whether there is one, and [night] whether everything is tested,
