@@ -250,3 +250,35 @@ func TestReadUnheard(t *testing.T) {
 		t.Errorf("a silent one: %+v, %v", result, err)
 	}
 }
+
+// TestReadAnswerStream: an event stream that answers a request is one of records with its number; without its content
+// it is cut.
+func TestReadAnswerStream(t *testing.T) {
+	const entry = `{"log": {"version": "1.2", "entries": [{"startedDateTime": "2026-01-01T00:00:00Z", "time": 9,
+		"timings": {"wait": 2}, "_resourceType": "fetch",
+		"request": {"method": "POST", "url": "http://localhost:3000/agent", "postData": {"text": "{}"}},
+		"response": {"status": 200, %s "content": {"mimeType": "text/event-stream", "size": 20, "text": %q}}}]}}`
+	for _, c := range []struct {
+		more, text string
+		want       []string
+	}{
+		{"", "data: 1\n\nid: 7\ndata: 2\n\n", []string{"1 0s  sent request 0  0 {}",
+			"2 2ms  received response 200 text/event-stream 1", "3 9ms  received event 0 message 1 1",
+			"4 9ms  received event 0 message 1 2", "5 9ms  received comment 0  1"}},
+		{`"_error": "net::ERR_ABORTED",`, "data: 1\n\n", []string{"1 0s  sent request 0  0 {}",
+			"2 2ms  received response 200 text/event-stream 1", "3 9ms  received event 0 message 1 1",
+			"4 9ms  sent comment 0  1"}},
+		{"", "", []string{"1 0s  sent request 0  0 {}", "2 9ms  received response 200 text/event-stream 1"}},
+	} {
+		rec, _, err := converted(t, fmt.Sprintf(entry, c.more, c.text), Options{Protocol: "p"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, lines(rec.Records)); diff != "" {
+			t.Error(diff)
+		}
+		if last := rec.Records[len(rec.Records)-1]; (last.Cut > 0) != (c.text == "") {
+			t.Errorf("%q: %+v", c.text, last)
+		}
+	}
+}

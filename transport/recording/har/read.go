@@ -294,7 +294,11 @@ func (f *reading) addRequest(e taken) error {
 			return err
 		}
 	}
-	return f.addRefused(e, "", f.addRecord(e.began, 0, r))
+	of := f.addRecord(e.began, 0, r)
+	if media, _, _ := mime.ParseMediaType(e.Response.Content.MimeType); media == "text/event-stream" {
+		return f.addAnswerStream(e, of)
+	}
+	return f.addRefused(e, "", of)
 }
 
 func (f *reading) addStream(e taken) error {
