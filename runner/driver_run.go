@@ -222,7 +222,11 @@ func (r *run) sharedSlot(ctx context.Context, d *driverRun, pl *Planned, nonce s
 		return steps.Slot{Skip: verdict.NotTested, Reason: why}
 	}
 	alone := r.runsAlone(d, pl)
-	s := r.shareTarget(ctx, nonce, alone)
+	idle := r.idle
+	if d.again != nil && d.again.idle != nil {
+		alone, idle = false, d.again.idle
+	}
+	s := r.shareTarget(ctx, nonce, alone, idle)
 	d.mu.Lock()
 	s.Beside = d.crowded && pl.Stage == rest && !alone
 	if d.beside != nil {
@@ -238,7 +242,7 @@ const notPlanned verdict.Outcome = "not-planned"
 // exclusiveSlot gives a scenario a target of its own, or exclusive use of the shared one.
 func (r *run) exclusiveSlot(ctx context.Context, nonce string) steps.Slot {
 	if !r.o.Launcher.Private() {
-		return r.shareTarget(ctx, nonce, true)
+		return r.shareTarget(ctx, nonce, true, r.idle)
 	}
 	unlock := func() {}
 	if r.o.Profile.Resets() {

@@ -81,7 +81,8 @@ func (r *run) finishAside(d *driverRun, list []asideResult) {
 // rerun is the state of scenarios that run again.
 type rerun struct {
 	first   map[string]steps.Result // their first results, by key; no other scenario runs
-	alone   bool                    // one at a time
+	alone   bool                    // one at a time, or each on an instance of its own
+	idle    chan *instance          // these instances; nil: they share the target
 	kept    bool                    // their results go to results, and do not count by themselves
 	results []asideResult
 
@@ -92,7 +93,7 @@ type rerun struct {
 
 // repeatScenarios runs scenarios again, as many at once as given. Without time left, a scenario is not tested.
 func (r *run) repeatScenarios(ctx context.Context, d *driverRun, list []asideResult, parallel int, now rerun) *rerun {
-	now.first, now.alone = map[string]steps.Result{}, parallel == 1
+	now.first, now.alone = map[string]steps.Result{}, parallel == 1 || now.idle != nil
 	for _, a := range list {
 		r.withdrawResult(d, a)
 		if a.stands != nil {

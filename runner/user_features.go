@@ -292,7 +292,7 @@ func (g *Guest) beginScenario(ctx context.Context, sc *godog.Scenario) steps.Slo
 	if pl.Exclusive() || !resets && g.r.o.Profile.Reach().Shared != "" {
 		return g.r.exclusiveSlot(ctx, nonce)
 	}
-	s := g.r.shareTarget(ctx, nonce, false)
+	s := g.r.shareTarget(ctx, nonce, false, g.r.idle)
 	s.Beside = !resets
 	return s
 }
