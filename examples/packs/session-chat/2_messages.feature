@@ -93,6 +93,7 @@ Feature: 2 Messages
     Given client A chats in red
     And client B is connected
     When client A sends "chat" with {"content": "[[hold fail-${nonce} 300ms]][[fail fail-${nonce} 500]]"}
+    And client A receives "stream"
     And client B chats in blue
     Then the server owes nothing any more
 
