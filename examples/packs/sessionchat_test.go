@@ -113,8 +113,8 @@ func TestSessionChatMutants(t *testing.T) {
 	t.Logf("%d of %d survived: %s", len(survived), tried, strings.Join(survived, " "))
 }
 
-// isKilled reports whether the folder finds one of a mutant's clauses broken. It stops at the first. One scenario runs at
-// a time: a fault may disturb what goes on on other connections.
+// isKilled reports whether the folder finds one of a mutant's clauses broken. It stops at the first. One scenario runs
+// at a time: a fault may disturb what goes on on other connections.
 func isKilled(t *testing.T, o runner.Options, m runner.Mutant) bool {
 	var tags []string
 	for _, id := range m.Clauses {
