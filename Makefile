@@ -35,7 +35,7 @@ NEWER = find . -name .git -prune -o -path ./bin -prune -o -path ./parley-results
 # Go asks git for the commit that it builds, and fails if git refuses a checkout that belongs to somebody else, as in many containers.
 STAMP = $$(git rev-parse HEAD > /dev/null 2>&1 || echo -buildvcs=false)
 
-.PHONY: help run test test-all race quick vet mutants generate kill-matrix signatures bench fuzz build build-load clean tools module
+.PHONY: help run test test-all race quick vet mutants generate kill-matrix signatures bench soak growth fuzz build build-load clean tools module
 
 help: ## list what there is
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -118,6 +118,13 @@ signatures: ## run every mutant through the whole suite, and keep what it breaks
 
 bench: ## benchmarks of the hot paths
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+MINUTES = 30
+soak: ## a proxy with 200 clients, and a console, under traffic for 30 minutes (MINUTES): what they hold must not grow
+	$(GO) test ./test/figures -run TestSoak -v -lasting $(MINUTES)m -timeout $$(($(MINUTES) + 15))m
+
+growth: ## what 1, 10 and 100 times the work costs each command, drawn as docs/images/growth.svg
+	$(GO) test ./test/figures -run '^$$' -bench Growth -benchtime 1x -timeout 30m -picture "$(CURDIR)/docs/images/growth.svg"
 
 # Every fuzz test of the tree, one after the other. What one finds is written to its testdata/fuzz, to be committed with the fix.
 FUZZTIME = 60s
