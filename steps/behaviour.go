@@ -8,14 +8,20 @@ import (
 	"parley/transport/transcript"
 )
 
-// reachedBy counts the obligations of a protocol's model that arose in records, and what became of them; nil if it has
-// no model that counts.
-func reachedBy(p Protocol, role string, records []transcript.Record) []obligation.Reached {
+// countReached counts the obligations of a protocol's model that arose in the scenario, and what became of them; nil if
+// it has no model that counts.
+func (w *World) countReached(p Protocol, records []transcript.Record) []obligation.Reached {
 	modelled, ok := p.(Modelled)
-	if !ok {
+	switch {
+	case !ok:
+		return nil
+	case w.Model != nil:
+		if m, ok := w.Model().(obligation.Reaching); ok {
+			return m.Reached()
+		}
 		return nil
 	}
-	m, ok := modelled.Model(role, obligation.Ours).(obligation.Reaching)
+	m, ok := modelled.Model(w.Env.Role, obligation.Ours).(obligation.Reaching)
 	if !ok {
 		return nil
 	}

@@ -381,5 +381,8 @@ func (h *handlerTable) resultTypes(at int) (out []reflect.Type) {
 	return out
 }
 
-// dropHandlers drops the handlers. No step may run afterwards.
-func (h *handlerTable) dropHandlers() { clear(h.do) }
+// dropHandlers drops the handlers, and all else that leads to the scenario's world. No step may run afterwards.
+func (h *handlerTable) dropHandlers() {
+	clear(h.do)
+	h.world, h.needs, h.missing = nil, nil, nil
+}

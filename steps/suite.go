@@ -369,7 +369,7 @@ func (r *scenario) finishScenario(sc *godog.Scenario, err error) error {
 		r.first = errors.New("the scenario ended before its last step")
 	}
 	res := r.world.sumUpResult(r.s.Protocol.Monitors(), r.first)
-	res.Behaviour = reachedBy(r.s.Protocol, r.s.Env.Role, res.Records)
+	res.Behaviour = r.world.countReached(r.s.Protocol, res.Records)
 	res.AtEnd, res.Judges = slices.Sorted(slices.Values(r.world.judging)), r.world.judges
 	res.Scenario, res.Driver, res.Steps, res.Duration, res.Run = sc, r.s.Env.Driver.Name(), r.steps, took, r.slot.Run
 	r.s.Done(res)

@@ -18,6 +18,7 @@ import (
 	"parley/internal/deadline"
 	"parley/internal/httpclient"
 	"parley/internal/llm"
+	"parley/steps/obligation"
 	"parley/target"
 	"parley/transport/driver"
 	"parley/transport/transcript"
@@ -70,6 +71,9 @@ type World struct {
 	T      *transcript.Transcript
 	Nonce  string // unique in the run; in every directive and fence of the scenario
 	Tags   []string
+
+	// Model, if not nil, returns the model that the scenario's steps read, once it has taken every record so far.
+	Model func() obligation.Model
 
 	// Watch, if not nil, is called once for each record that a wait has passed, whatever its party.
 	Watch   func(*transcript.Record)

@@ -121,6 +121,7 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 			s.World, s.wire = w, wire{*selectwire.Of(w.Env.Profile)}
 			w.AtEnd(func() { s.end(ctx) })
 			w.Severed = s.severed
+			w.Model = func() obligation.Model { return s.pagesModel() }
 		}
 		return ctx, nil
 	})

@@ -108,6 +108,7 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 		if w := world(); w != nil {
 			s.World = w
 			s.Severed = s.severed
+			s.Model = func() obligation.Model { return s.model(s.T.Len()) }
 			s.findsStrays()
 			s.findsMixtures()
 			s.AtEnd(func() { _ = s.report(s.T.Len(), nil) })

@@ -193,6 +193,7 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 			w.AtEnd(func() { s.close(ctx) })
 			s.findsStrays()
 			w.Severed = s.severed
+			w.Model = func() obligation.Model { return s.model() }
 		}
 		return ctx, nil
 	})

@@ -10,9 +10,26 @@ import (
 
 // Keep records that clauses were kept.
 func (b *Book[M, A]) Keep(at M, clauses ...string) {
-	if len(clauses) > 0 {
-		b.Findings = append(b.Findings, verdict.Finding{Clauses: clauses, OK: true, At: at.Record(), Model: b.Model})
+	if len(b.told) == len(b.Findings) { // what has been told stays as it was
+		b.Findings = append(b.Findings, AddKept(nil, at.Record(), b.Model, clauses...)...)
+		return
 	}
+	b.Findings = AddKept(b.Findings, at.Record(), b.Model, clauses...)
+}
+
+// AddKept adds to findings that a record shows clauses to hold. What one record shows is one finding, however often it
+// is called. The array of its Clauses may grow later: do not append to it.
+func AddKept(to []verdict.Finding, record int, model string, clauses ...string) []verdict.Finding {
+	if len(clauses) == 0 {
+		return to
+	}
+	if n := len(to) - 1; n >= 0 && to[n].OK && to[n].At == record && to[n].Model == model && to[n].Expected == "" {
+		to[n].Clauses = append(to[n].Clauses, clauses...)
+		return to
+	}
+	const usual = 4
+	of := append(make([]string, 0, max(usual, len(clauses))), clauses...)
+	return append(to, verdict.Finding{Clauses: of, OK: true, At: record, Model: model})
 }
 
 // Fail records that clauses were broken by what the party did or omitted. From then on its view of the session may
@@ -50,11 +67,28 @@ func (b *Book[M, A]) Member(ok bool, at M, clauses []string, expected, observed 
 func (b *Book[M, A]) Found() []verdict.Finding {
 	all := slices.Clone(b.Findings)
 	slices.SortStableFunc(all, func(a, b verdict.Finding) int { return a.At - b.At })
-	at := -1
-	if i := slices.IndexFunc(all, func(f verdict.Finding) bool { return !f.OK && f.Model != "" }); i >= 0 {
-		at = all[i].At
+	return follow(all, b.deviation())
+}
+
+// FoundAt is Found for the findings at one record.
+func (b *Book[M, A]) FoundAt(record int) (found []verdict.Finding) {
+	for i := range b.Findings {
+		if b.Findings[i].At == record {
+			found = append(found, b.Findings[i])
+		}
 	}
-	return follow(all, at)
+	return follow(found, b.deviation())
+}
+
+// deviation returns the record of the first deviation of the model; -1 if there is none.
+func (b *Book[M, A]) deviation() int {
+	at := -1
+	for i := range b.Findings {
+		if f := &b.Findings[i]; !f.OK && f.Model != "" && (at < 0 || f.At < at) {
+			at = f.At
+		}
+	}
+	return at
 }
 
 // Heard lists the messages of the party so far, oldest first. The slice is the book's own.

@@ -54,12 +54,7 @@ func (b *Book[M, A]) Note(o *Owed[M, A], came M) {
 
 // Fresh returns the findings up to a record that it has not returned before, as Found has them.
 func (b *Book[M, A]) Fresh(last int) []verdict.Finding {
-	at := -1
-	for _, f := range b.Findings {
-		if !f.OK && f.Model != "" && (at < 0 || f.At < at) {
-			at = f.At
-		}
-	}
+	at := b.deviation()
 	b.told = append(b.told, make([]bool, len(b.Findings)-len(b.told))...)
 	var fresh []verdict.Finding
 	for i, f := range b.Findings {

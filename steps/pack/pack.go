@@ -359,6 +359,7 @@ func (p *Pack) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 		if w := world(); w != nil {
 			s.World, s.codec = w, p.codec(w.Env, w.Target)
 			s.model = newModel(p.doc, obligation.Ours)
+			w.Model = func() obligation.Model { return s.follow() }
 		}
 		return ctx, nil
 	})

@@ -125,6 +125,7 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 			s.bind = newCodec(w.Env.Profile, w.Target.BaseURL())
 			s.findsStrays()
 			w.Severed = s.severed
+			w.Model = func() obligation.Model { return s.model() }
 			if idle := binding.Of(w.Env.Profile).Idle.Duration; idle > 0 {
 				w.T.Remark("", "%s%v", model.Idle, idle)
 			}

@@ -140,6 +140,7 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 				s.limits = judge.Limits{InputAck: own.InputAck.Duration, CancelAck: own.CancelAck.Duration}
 			}
 			w.AtEnd(func() { s.end(ctx) })
+			w.Model = func() obligation.Model { return s.model() }
 			w.Severed = s.severed
 		}
 		return ctx, nil

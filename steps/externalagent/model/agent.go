@@ -59,7 +59,7 @@ func newAgent(o obligation.Observer, owes book) *agent {
 	return a
 }
 
-func (a *agent) findings() [][]verdict.Finding { return [][]verdict.Finding{a.out, a.book.Found()} }
+func (a *agent) found() ([]verdict.Finding, []*book) { return a.out, []*book{&a.book} }
 
 func (a *agent) owing() []obligation.Entry { return a.book.Owing() }
 

@@ -90,11 +90,12 @@ func (f *forms) take(m message) {
 }
 
 func (f *forms) check(ok bool, m message, clause, expected, observed string) {
-	one := verdict.Finding{Clauses: []string{clause}, OK: ok, At: m.N}
-	if !ok {
-		one.Expected, one.Observed = expected, observed+" in "+m.told()
+	if ok {
+		f.out = obligation.AddKept(f.out, m.N, "", clause)
+		return
 	}
-	f.out = append(f.out, one)
+	f.out = append(f.out, verdict.Finding{Clauses: []string{clause}, At: m.N, Expected: expected,
+		Observed: observed + " in " + m.told()})
 }
 
 // member judges a member of an envelope or a payload. It renders the member only if it is at fault, as a state may be
@@ -176,11 +177,12 @@ func (f *forms) noBackendData(m message) {
 	if at == "" && !m.isState() && m.kind != vocab.ToolResult {
 		return
 	}
-	one := verdict.Finding{Clauses: []string{"EA-102", "EA-015"}, OK: at == "", At: m.N}
-	if !one.OK {
-		one.Expected, one.Observed = "no key "+vocab.BackendData+" in a message to an agent", m.kind+" has it at "+at
+	if at == "" {
+		f.out = obligation.AddKept(f.out, m.N, "", "EA-102", "EA-015")
+		return
 	}
-	f.out = append(f.out, one)
+	f.out = append(f.out, verdict.Finding{Clauses: []string{"EA-102", "EA-015"}, At: m.N,
+		Expected: "no key " + vocab.BackendData + " in a message to an agent", Observed: m.kind + " has it at " + at})
 }
 
 // find returns the place of a key in a value as a JSON Pointer, or "".

@@ -53,7 +53,7 @@ type Model struct {
 type party interface {
 	take(m message)
 	end()
-	findings() [][]verdict.Finding // not to be changed
+	found() ([]verdict.Finding, []*book) // not to be changed
 	owing() []obligation.Entry
 }
 
@@ -103,7 +103,11 @@ func (m *Model) End() { m.of.end() }
 
 // Findings implements obligation.Model.
 func (m *Model) Findings() []verdict.Finding {
-	out := slices.Concat(append([][]verdict.Finding{m.forms.out}, m.of.findings()...)...)
+	noted, books := m.of.found()
+	out := slices.Concat(m.forms.out, noted)
+	for _, b := range books {
+		out = append(out, b.Found()...)
+	}
 	slices.SortStableFunc(out, func(a, b verdict.Finding) int { return a.At - b.At })
 	return out
 }
@@ -137,9 +141,7 @@ func (n *notes) kept(m message, clauses ...string) {
 			n.shown[id] = true
 		}
 	}
-	if len(clauses) > 0 {
-		n.out = append(n.out, verdict.Finding{Clauses: clauses, OK: true, At: m.N})
-	}
+	n.out = obligation.AddKept(n.out, m.N, "", clauses...)
 }
 
 // broken records that a message breaks clauses; observed is what is wrong with it, or "".
@@ -175,12 +177,20 @@ func (n *notes) member(ok bool, m message, name, want string, clauses ...string)
 	n.broken(m, "payload."+name+" is "+want, observed, clauses...)
 }
 
-// foundAt goes through the findings at a record: most are at others, and none is copied.
-func foundAt(record int, lists [][]verdict.Finding) iter.Seq[verdict.Finding] {
+// foundAt goes through the findings at a record: most are at others, and few are copied.
+func (m *Model) foundAt(record int) iter.Seq[verdict.Finding] {
+	noted, books := m.of.found()
 	return func(yield func(verdict.Finding) bool) {
-		for _, list := range lists {
+		for _, list := range [][]verdict.Finding{m.agent().told.out, m.forms.out, noted} {
 			for i := range list {
 				if list[i].At == record && !yield(list[i]) {
+					return
+				}
+			}
+		}
+		for _, b := range books {
+			for _, f := range b.FoundAt(record) {
+				if !yield(f) {
 					return
 				}
 			}
@@ -190,12 +200,8 @@ func foundAt(record int, lists [][]verdict.Finding) iter.Seq[verdict.Finding] {
 
 // At returns what a record shows of clauses. Of several findings that break a clause, the first is enough.
 func (m *Model) At(record int, clauses ...string) (out []verdict.Finding) {
-	lists := append([][]verdict.Finding{m.forms.out}, m.of.findings()...)
-	if a, ok := m.of.(*agent); ok {
-		lists = append([][]verdict.Finding{a.told.out}, lists...)
-	}
 	left := slices.Clone(clauses)
-	for f := range foundAt(record, lists) {
+	for f := range m.foundAt(record) {
 		f.Clauses = slices.DeleteFunc(slices.Clone(f.Clauses), func(id string) bool { return !slices.Contains(left, id) })
 		if len(f.Clauses) > 0 {
 			out = append(out, f)

@@ -98,13 +98,7 @@ type request struct {
 	stages, since int
 }
 
-func (s *server) findings() [][]verdict.Finding {
-	out := [][]verdict.Finding{s.out}
-	for _, b := range s.books {
-		out = append(out, b.Found())
-	}
-	return out
-}
+func (s *server) found() ([]verdict.Finding, []*book) { return s.out, s.books }
 
 func (s *server) owing() (out []obligation.Entry) {
 	for _, b := range s.books {
