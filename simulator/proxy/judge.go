@@ -218,20 +218,24 @@ func (c *Codec) Decoder() func(*transcript.Record) {
 	for name, env := range c.envs {
 		by[name] = c.protocol.Bind(env, observedTarget(c.base))
 	}
-	pick := func(names ...string) func(*transcript.Record) {
+	pick := func(names ...string) (string, func(*transcript.Record)) {
 		for _, name := range names {
 			if by[name] != nil {
-				return by[name]
+				return name, by[name]
 			}
 		}
-		return func(*transcript.Record) {}
+		return "", func(*transcript.Record) {}
 	}
-	frames := pick(target.WS, target.Stdio, target.SSE, target.Browser)
-	others := pick(target.SSE, target.Post, target.Browser, target.WS, target.Stdio)
+	socket, frames := pick(target.WS, target.Stdio, target.SSE, target.Browser)
+	stream, others := pick(target.SSE, target.Post, target.Browser, target.WS, target.Stdio)
 	return func(rec *transcript.Record) {
 		if rec.Kind == transcript.Frame {
 			frames(rec)
 			return
+		}
+		if ends := rec.Kind == transcript.Open || rec.Kind == transcript.Closed; ends && socket != stream {
+			seen := *rec // the connection may be one of frames: their decoder must learn when it begins and ends
+			frames(&seen)
 		}
 		others(rec)
 	}
