@@ -41,7 +41,7 @@ func (s *suite) fence(ctx context.Context, c *client) error {
 		return steps.NotTestedf("fence: the target had closed the connection of client %s before the act, "+
 			"so its silence proves nothing", c.name)
 	}
-	if s.actor != nil && !s.bind.ws {
+	if s.actor != nil {
 		s.settleHTTP(ctx, s.actor, s.mark)
 	}
 	if binding.Of(s.Env.Profile).Correlation.Single && c.session == "" {
@@ -77,6 +77,7 @@ func (s *suite) fence(ctx context.Context, c *client) error {
 		return steps.NotTestedf("fence: client %s got no error for %s, so absence cannot be proved: %s", c.name, nonce,
 			miss.Reason)
 	}
+	s.settleHTTP(ctx, c, mark) // the error may be that of another message
 	c.fences[rec.N] = true
 	if names(&rec, nonce) {
 		s.Env.Learnt.Store(namesUnknown{}, true)
@@ -106,14 +107,22 @@ func (s *suite) secondError(ctx context.Context, c *client, first transcript.Rec
 	}
 }
 
-// settleHTTP waits for the HTTP answer to an act, but no longer than the event limit.
+// settleHTTP waits for the HTTP answer to a client's message, but no longer than the event limit: each request has a
+// connection of its own, so that a later one may overtake it until then. That to a chat may come when the turn ends.
 func (s *suite) settleHTTP(ctx context.Context, c *client, mark int) {
-	if c.act.mark != mark || c.act.kind == vocab.ChatType {
+	if s.bind.ws || c.act.mark == mark && c.act.kind == vocab.ChatType {
 		return
 	}
-	_, _ = s.Await(ctx, steps.Wait{Conn: c.name, After: mark, Match: func(r *transcript.Record) bool {
-		return r.Kind == transcript.Response && r.Reply == mark
-	}, Hopeless: func(r *transcript.Record) string { return failed(r, mark) }})
+	_, _ = s.Await(ctx, steps.Wait{Conn: c.name, After: mark, Kind: "the HTTP answer to a message", Proof: true,
+		Match:    func(r *transcript.Record) bool { return r.Kind == transcript.Response && r.Reply == mark },
+		Hopeless: func(r *transcript.Record) string { return failed(r, mark) }})
+}
+
+// settleNamed waits until a switch by which another client has named a client's session is answered to either of them.
+func (s *suite) settleNamed(ctx context.Context, c *client) {
+	if asker := s.actor; asker != nil && asker.act.of == c && asker.act.mark == s.mark {
+		_, _ = s.answeredToEither(ctx, c, asker)
+	}
 }
 
 // receivesNone proves that all has come that a client was sent because of the latest act of any client, and reports
@@ -122,6 +131,7 @@ func (s *suite) receivesNone(ctx context.Context, c *client) error {
 	if s.actor == nil && !s.configured {
 		return steps.NotTestedf("no client has sent anything that could have caused it")
 	}
+	s.settleNamed(ctx, c)
 	if err := s.fence(ctx, c); err != nil {
 		return err
 	}
@@ -157,9 +167,7 @@ func (s *suite) settle(ctx context.Context, c *client) {
 	_, _ = s.Await(ctx, steps.Wait{Conn: c.name, After: mark, Within: within, Match: func(r *transcript.Record) bool {
 		return isEvent(vocab.AgentSwitchedEvent, vocab.ErrorEvent)(r) || r.Kind == transcript.Response && r.Reply == mark
 	}})
-	if !s.bind.ws {
-		s.settleHTTP(ctx, c, mark)
-	}
+	s.settleHTTP(ctx, c, mark)
 }
 
 // sendsType sends a message of an undocumented type, with any fields that a server might look for.

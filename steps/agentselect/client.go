@@ -58,6 +58,7 @@ type act struct {
 	stranger bool // sent without a session while another client has one
 
 	elsewhere bool          // it names a session other than its connection's
+	of        *client       // the client whose session it names; nil: its own, or none
 	missed    *verdict.Miss // the failed wait for its answer
 }
 

@@ -167,6 +167,16 @@ func (s *suite) awaitOn(ctx context.Context, mark int, is match) (transcript.Rec
 	return rec, &verdict.Miss{Reason: fmt.Sprintf("no answer on any connection within %v", within), Late: true}
 }
 
+// answeredToEither waits for the answer to a switch by which a client has named the session of another one: which of
+// the two is told is open.
+func (s *suite) answeredToEither(ctx context.Context, owner, asker *client) (transcript.Record, *verdict.Miss) {
+	mark := asker.act.mark
+	return s.awaitOn(ctx, mark, func(r *transcript.Record) bool {
+		return s.answersOn(owner)(r) || s.answersOn(asker)(r) ||
+			r.Conn == asker.name && s.refusedOverHTTP(ctx, asker, mark)(r) != ""
+	})
+}
+
 // stillFrom reports whether a session has kept its agent: the next switch says that it comes from there.
 func (s *suite) stillFrom(ctx context.Context, c *client, from, to string) error {
 	if err := s.switches(ctx, c, agentID{to}); err != nil {
@@ -204,10 +214,7 @@ func (s *suite) announcedOrRefused(ctx context.Context, owner, asker *client) er
 		return steps.NotTestedf("client %s has sent no switch", asker.name)
 	}
 	mark, id := asker.act.mark, owner.agent
-	rec, miss := s.awaitOn(ctx, mark, func(r *transcript.Record) bool {
-		return s.answersOn(owner)(r) || s.answersOn(asker)(r) ||
-			r.Conn == asker.name && s.refusedOverHTTP(ctx, asker, mark)(r) != ""
-	})
+	rec, miss := s.answeredToEither(ctx, owner, asker)
 	if miss != nil {
 		return s.waited(asker, model.AnswerTo(mark), rec, miss)
 	}

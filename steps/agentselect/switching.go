@@ -89,7 +89,7 @@ func (s *suite) switchesNamed(ctx context.Context, c *client, which string, to a
 	case ofOther && s.client(owner).session == "":
 		return steps.NotTestedf("client %s has no session", owner)
 	case ofOther:
-		f[vocab.SessionID] = s.client(owner).session
+		f[vocab.SessionID], a.of = s.client(owner).session, s.client(owner)
 	case strings.HasPrefix(which, "its session "):
 		f[vocab.SessionID], a.elsewhere = rewritten(c.session, which), true
 		if f[vocab.SessionID] == any(c.session) {

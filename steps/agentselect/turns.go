@@ -319,6 +319,7 @@ func (s *suite) respond(ctx context.Context, c *client, how asking) error {
 		return err
 	}
 	s.mark, s.actor = mark, c
+	s.settleHTTP(ctx, c, mark)
 	return nil
 }
 
@@ -329,6 +330,7 @@ func (s *suite) aborts(ctx context.Context, c *client) error {
 	}
 	c.aborted = true
 	s.mark, s.actor = mark, c
+	s.settleHTTP(ctx, c, mark)
 	return nil
 }
 

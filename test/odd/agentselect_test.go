@@ -57,6 +57,8 @@ var odds = []odd{
 		reason: "no clause limits a turn"},
 	{name: "an unknown agent is refused twice", night: true, make: refusesTwice, tags: "@AS-058 or @AS-059",
 		reason: "the second refusal of a fence is no other client's"},
+	{name: "a refusal goes to the client whose session was named", make: refusesWhereNamed,
+		tags: "@AS-4.3-04 or @AS-4.3-40", reason: "which of the two clients is told of it is open"},
 }
 
 // slowly sends an answer letter by letter.
@@ -94,6 +96,23 @@ func refusesTwice(o *agentselect.Options) {
 		if ev.Type == vocab.ErrorEvent && ev.Data["errorCode"] == vocab.AgentNotFound {
 			send(to.ID, ev)
 		}
+	}
+}
+
+// refusesWhereNamed refuses a switch on the connection of the session that it names, whoever asked.
+func refusesWhereNamed(o *agentselect.Options) {
+	var named sync.Map // connection → the session in its latest message
+	o.Inbound = func(_ agentselect.Manager, from agentselect.ConnInfo, msg agentselect.Message) bool {
+		session, _ := msg[vocab.SessionID].(string)
+		named.Store(from.ID, session)
+		return true
+	}
+	o.Outbound = func(m agentselect.Manager, to agentselect.ConnInfo, ev agentselect.Event, send tell) {
+		session, _ := named.Load(to.ID)
+		if id, _ := session.(string); ev.Type == vocab.ErrorEvent && m.Owner(id) != "" {
+			to.ID = m.Owner(id)
+		}
+		send(to.ID, ev)
 	}
 }
 

@@ -39,6 +39,9 @@ func (m *Model) asks(c *conn, r transcript.Record) {
 	for _, o := range c.open {
 		o.crowd = true
 	}
+	if told := m.refusedTo; told != nil && told.c == c {
+		m.refusedTo = nil
+	}
 	c.asks++
 	c.instead = announced{}
 	if isString(a.id) && len(c.wants) < maxOpen {

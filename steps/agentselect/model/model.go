@@ -46,6 +46,7 @@ type Model struct {
 	acted      int                 // the latest act: a message but a switch to an unknown agent, or a hook
 	contested  bool                // a client has tried to load the session of another connection
 	announced  *ask                // the latest switch of a named session
+	refusedTo  *ask                // a switch that was refused to the client whose session it named
 	Mixed      []Mixture
 	deviations []string
 	usual      any            // the current agent in the list of a connection whose address names none; nil: none is known

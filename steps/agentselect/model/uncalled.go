@@ -158,29 +158,35 @@ func (m *Model) errorsUncalled(c *conn, r transcript.Record) {
 	if m.strange || c.unsure || c.odd || c.asked > 0 || late || own || !m.ofAnother(c, r) {
 		return
 	}
+	if m.refusedHere(c, r) {
+		return
+	}
 	c.uncalled = r.N
 	clauses := []string{"AS-095", "AS-096", "AS-058", "AS-059"}
-	if m.refusesNamed(c, r) {
-		clauses = clauses[:1]
-	}
 	if m.contested {
 		clauses = append([]string{"AS-094"}, clauses...)
 	}
 	m.broken(r, "no error for the switch of another client on the connection of client "+c.name, clauses...)
 }
 
-// refusesNamed reports whether an error is for a switch by which another client has named the session of a connection.
-// That client is to be told. It waits for no other answer.
-func (m *Model) refusesNamed(c *conn, r transcript.Record) (is bool) {
+// refusedHere takes the refusal of a switch that names another connection's session: one of the two clients is told, or
+// both, in any order.
+func (m *Model) refusedHere(c *conn, r transcript.Record) bool {
+	if a := m.refusedTo; a != nil && a.c == c && a.fits(r) {
+		m.refusedTo = nil
+		return true
+	}
 	for _, o := range m.conns {
-		for _, a := range slices.Clone(o.open) {
+		for _, a := range o.open {
 			if o != c && a.named && a.of != nil && a.of == c.bound && a.fits(r) {
+				m.kept(r, "AS-095")
+				m.refusedTo = a
 				o.drop(a)
-				is = true
+				return true
 			}
 		}
 	}
-	return is
+	return false
 }
 
 // announcedTwice judges a repeated agent_switched: the session is at the new agent then, and the copy names another one
