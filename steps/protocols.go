@@ -158,21 +158,22 @@ func LedgerOf(p Protocol) (*verdict.Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	if known, ok := ledgers.Load(string(b)); ok {
+	chinese, err := fs.ReadFile(p.Features(), Name(p)+"/clauses.zh.yaml")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	key := string(b) + "\x00" + string(chinese)
+	if known, ok := ledgers.Load(key); ok {
 		return known.(*verdict.Ledger), nil
 	}
 	l, err := verdict.ParseLedger(b)
 	if err != nil {
 		return nil, err
 	}
-	chinese, err := fs.ReadFile(p.Features(), Name(p)+"/clauses.zh.yaml")
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
 	if err := l.Translate(chinese); err != nil {
 		return nil, err
 	}
-	ledgers.Store(string(b), l)
+	ledgers.Store(key, l)
 	return l, nil
 }
 

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -10,6 +11,9 @@ import (
 	"unicode"
 
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+
+	"parley/internal/yamltext"
 )
 
 // Row is one clause of a ledger.
@@ -72,11 +76,11 @@ type Ledger struct {
 var clauseID = regexp.MustCompile(`\A[A-Z]{2}-\d{3}[a-z]?\z`)
 
 // ParseLedger reads a ledger strictly: unknown keys, levels or states, duplicate or malformed ids, excluded rows
-// without a reason, and a ledger without clauses are errors.
+// without a reason, and a ledger without clauses are errors. The error joins all mistakes, each a LedgerError.
 func ParseLedger(b []byte) (*Ledger, error) {
 	l := &Ledger{}
-	if err := yaml.UnmarshalWithOptions(b, l, yaml.Strict()); err != nil {
-		return nil, fmt.Errorf("ledger: %w", err)
+	if err := yamltext.Strict(b, l); err != nil {
+		return nil, notYAML("", err)
 	}
 	if l.Protocol == "" || l.Source == "" || len(l.Clauses) == 0 {
 		return nil, fmt.Errorf("ledger %s: protocol, source and clauses are required", l.Protocol)
@@ -90,15 +94,80 @@ func ParseLedger(b []byte) (*Ledger, error) {
 		}
 	}
 	l.Index()
-	for i, r := range l.rows {
-		if err := r.check(); err != nil {
-			return nil, fmt.Errorf("ledger %s: %s: %w", l.Protocol, r.ID, err)
-		}
-		if l.byID[r.ID] != i {
-			return nil, fmt.Errorf("ledger %s: %s is listed twice", l.Protocol, r.ID)
-		}
+	if err := l.check(b); err != nil {
+		return nil, err
 	}
 	return l, nil
+}
+
+// LedgerError is a mistake in a ledger.
+type LedgerError struct {
+	Protocol string // "": not known
+	Line     int    // 0: not known
+	Msg      string
+}
+
+func (e *LedgerError) Error() string {
+	where := "ledger"
+	if e.Protocol != "" {
+		where += " " + e.Protocol
+	}
+	if e.Line > 0 {
+		where += fmt.Sprintf(": line %d", e.Line)
+	}
+	return where + ": " + e.Msg
+}
+
+// InChinese ends the protocol of a LedgerError about a translation.
+const InChinese = " in Chinese"
+
+// notYAML is what is wrong with the form of a ledger.
+func notYAML(protocol string, err error) error {
+	out := &LedgerError{Protocol: protocol, Msg: err.Error()}
+	var at yaml.Error
+	if errors.As(err, &at) && at.GetToken() != nil {
+		out.Line, out.Msg = at.GetToken().Position.Line, at.GetMessage()
+	}
+	return out
+}
+
+// check finds the mistakes in the rows of a ledger, whose text is b.
+func (l *Ledger) check(b []byte) error {
+	var mistakes []error
+	for i, r := range l.rows {
+		switch err := r.check(); {
+		case err != nil:
+			mistakes = append(mistakes, &LedgerError{l.Protocol, 0, r.ID + ": " + err.Error()})
+		case l.byID[r.ID] != i:
+			mistakes = append(mistakes, &LedgerError{l.Protocol, 0, r.ID + " is listed twice"})
+		default:
+			continue
+		}
+		mistakes[len(mistakes)-1].(*LedgerError).Line = lineOfRow(b, i)
+	}
+	return errors.Join(mistakes...)
+}
+
+// lineOfRow returns the line of the i-th row of a ledger, those of cross behind those of clauses; 0 if it is not found.
+func lineOfRow(b []byte, i int) int {
+	for _, key := range []string{"clauses", "cross"} {
+		path, err := yaml.PathString("$." + key)
+		if err != nil {
+			return 0
+		}
+		file, err := yamltext.Parse(b)
+		if err != nil {
+			return 0
+		}
+		list, err := path.FilterFile(file)
+		if rows, is := list.(*ast.SequenceNode); err == nil && is {
+			if i < len(rows.Values) {
+				return rows.Values[i].GetToken().Position.Line
+			}
+			i -= len(rows.Values)
+		}
+	}
+	return 0
 }
 
 // complete gives a row the ledger's defaults. One with a reason says itself that it is excluded.
@@ -121,12 +190,12 @@ func (l *Ledger) Index() {
 // not say, is an error. A row without a translation of its text has the words of its source, if these are Chinese.
 func (l *Ledger) Translate(b []byte) error {
 	var all map[string]Wording
-	if err := yaml.UnmarshalWithOptions(b, &all, yaml.Strict()); err != nil {
-		return fmt.Errorf("ledger %s in Chinese: %w", l.Protocol, err)
+	if err := yamltext.Strict(b, &all); err != nil {
+		return notYAML(l.Protocol+InChinese, err)
 	}
 	for id := range all {
 		if _, ok := l.byID[id]; !ok {
-			return fmt.Errorf("ledger %s in Chinese: %s is not a row of the ledger", l.Protocol, id)
+			return &LedgerError{Protocol: l.Protocol + InChinese, Msg: id + " is not a row of the ledger"}
 		}
 	}
 	for i := range l.rows {
@@ -138,7 +207,8 @@ func (l *Ledger) Translate(b []byte) error {
 		english, chinese := []string{r.Reason, r.Fair, r.Strict, r.Ruling}, []string{w.Reason, w.Fair, w.Strict, w.Ruling}
 		for j := range english {
 			if english[j] == "" && chinese[j] != "" {
-				return fmt.Errorf("ledger %s in Chinese: the row of %s has nothing for %q", l.Protocol, r.ID, chinese[j])
+				return &LedgerError{Protocol: l.Protocol + InChinese, Msg: fmt.Sprintf("the row of %s has nothing for %q", r.ID,
+					chinese[j])}
 			}
 		}
 		r.Chinese = w
@@ -164,15 +234,15 @@ func (r Row) check() error {
 	case r.Passive() && r.Status != "tested":
 		return fmt.Errorf("observed is %q, but it is not tested", r.Observed)
 	case !clauseID.MatchString(r.ID):
-		return fmt.Errorf("malformed id")
+		return errors.New("malformed id (two capital letters and three digits, such as AB-001)")
 	case !known:
-		return fmt.Errorf("unknown level %q", r.Level)
+		return fmt.Errorf("unknown level %q (there are %s)", r.Level, strings.Trim(fmt.Sprint(Levels), "[]"))
 	case r.Text == "" || r.Source == "" || r.Section == "":
 		return fmt.Errorf("text, source and section are required")
 	case r.Status != "tested" && r.Status != "excluded":
 		return fmt.Errorf("status is %q; want tested or excluded", r.Status)
 	case r.Status == "excluded" && r.Reason == "":
-		return fmt.Errorf("excluded without a reason")
+		return errors.New("excluded without a reason (reason: …)")
 	case r.Level == Conflict && r.Fair == "":
 		return fmt.Errorf("a CONFLICT needs its fair reading")
 	}

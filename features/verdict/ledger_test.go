@@ -99,7 +99,7 @@ clauses:
 		{"status: excluded, ", "", `AB-002: status is ""`},
 		{"level: MUST", "level: HAVE", `AB-001: unknown level "HAVE"`},
 		{"status: tested", `status: ""`, `AB-001: status is ""`},
-		{"defaults: {", "defaults: {state: a, ", `unknown field "state"`},
+		{"defaults: {", "defaults: {state: a, ", `unknown key "state"`},
 	} {
 		_, err := ParseLedger([]byte(strings.Replace(text, r.old, r.new, 1)))
 		if err == nil || !strings.Contains(err.Error(), r.want) {

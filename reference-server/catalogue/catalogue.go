@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"github.com/goccy/go-yaml"
+
+	"parley/internal/yamltext"
 )
 
 // Mutant is a row of a catalogue.
@@ -49,7 +51,7 @@ func Reader(text []byte) func() []Mutant {
 // Read reads the rows of a catalogue. The error begins with the line and the column, as in "3:5: ".
 func Read(text []byte) ([]Mutant, error) {
 	var rows []Mutant
-	err := yaml.UnmarshalWithOptions(text, &rows, yaml.Strict())
+	err := yamltext.Strict(text, &rows)
 	var at yaml.Error
 	if errors.As(err, &at) && at.GetToken() != nil {
 		pos := at.GetToken().Position

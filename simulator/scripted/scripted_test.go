@@ -27,7 +27,7 @@ func TestMistakes(t *testing.T) {
 		{"server.yaml", "script: a\nprotocol: ticket-desk\nas: server\nruls: []\n",
 			`server.yaml:4:1: a script has no "ruls"`},
 		{"server.yaml", "", "mutants.yaml: its faults are those of a server, and there is no server.yaml"},
-		{"mutants.yaml", "- {id: a, clause: [TD-008]}\n", `mutants.yaml:1:11: unknown field "clause"`},
+		{"mutants.yaml", "- {id: a, clause: [TD-008]}\n", `mutants.yaml:1:11: unknown key "clause"`},
 		{"mutants.yaml", "- id: a\n  clauses: [TD-008]\n  why: b\n", "mutants.yaml: a has no fault"},
 		{"mutants.yaml", strings.Replace(row, "TD-008", "TD-999", 1), "mutants.yaml: a: clause TD-999 is not tested"},
 		{"mutants.yaml", strings.Replace(row, "why: b, ", "", 1), "mutants.yaml: a lacks why or clauses"},

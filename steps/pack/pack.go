@@ -107,9 +107,13 @@ func LoadFS(fsys fs.FS, name string) (*Pack, error) {
 	if p.doc.id == "" {
 		return nil, errors.Join(mistakes...)
 	}
-	mistakes = append(mistakes, p.readFiles(fsys, name, described.schemas()))
-	if errors.Join(mistakes...) == nil {
-		mistakes = append(mistakes, p.checkClauses(name), p.checkHoles(name))
+	err = p.readFiles(fsys, name, described.schemas())
+	mistakes = append(mistakes, err)
+	if p.files[p.doc.id+"/clauses.yaml"] != nil || err == nil {
+		mistakes = append(mistakes, p.checkClauses(name))
+	}
+	if errors.Join(mistakes[:2]...) == nil { // otherwise what it lacks is missed everywhere
+		mistakes = append(mistakes, p.checkHoles(name), p.checkSteps(name))
 	}
 	if err := errors.Join(mistakes...); err != nil {
 		return nil, err
@@ -120,14 +124,19 @@ func LoadFS(fsys fs.FS, name string) (*Pack, error) {
 
 // readFile reads a file of bounded size.
 func readFile(fsys fs.FS, name string) ([]byte, error) {
+	switch info, err := fs.Stat(fsys, name); { // to open a pipe would wait for somebody who writes to it
+	case err != nil && strings.HasSuffix(err.Error(), "path escapes from parent"):
+		return nil, fmt.Errorf("%s is a link that leads out of the folder, and is not followed (copy the file)", name)
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no file", name)
+	}
 	f, err := fsys.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, fmt.Errorf("%s is no file", name))
-	}
 	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err == nil && len(b) > maxFile {
 		err = fmt.Errorf("%s is longer than 1 MiB", name)
@@ -137,13 +146,15 @@ func readFile(fsys fs.FS, name string) ([]byte, error) {
 
 // readFiles reads the ledger, the scenarios, the server and the schemas.
 func (p *Pack) readFiles(fsys fs.FS, name string, described map[string][]byte) error {
-	count, schemas := 0, map[string][]byte{}
+	count, schemas, unread := 0, map[string][]byte{}, []error(nil)
 	err := fs.WalkDir(fsys, ".", func(at string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return fmt.Errorf("%s: %w", name, err)
 		case d.IsDir() && strings.Count(at, "/") >= maxDepth:
 			return fs.SkipDir
+		case at == schemaFolder && !d.IsDir():
+			return fmt.Errorf("%s: %s is no folder", name, at)
 		case d.IsDir() || path.Ext(at) != ".feature" && !slices.Contains(knownFiles, at) && !isSchema(at):
 			return nil
 		}
@@ -152,7 +163,8 @@ func (p *Pack) readFiles(fsys fs.FS, name string, described map[string][]byte) e
 		}
 		b, err := readFile(fsys, at)
 		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			unread = append(unread, fmt.Errorf("%s: %w", name, err))
+			return nil
 		}
 		if slices.Contains(extra, at) {
 			p.extra[at] = b
@@ -165,7 +177,7 @@ func (p *Pack) readFiles(fsys fs.FS, name string, described map[string][]byte) e
 		return nil
 	})
 	p.schemas = withOwn(described, schemas)
-	return errors.Join(err, p.readSchemas(p.schemas, name))
+	return errors.Join(errors.Join(unread...), err, p.readSchemas(p.schemas, name))
 }
 
 func isSchema(at string) bool { return path.Dir(at) == schemaFolder && path.Ext(at) == ".json" }
@@ -186,7 +198,7 @@ func (p *Pack) checkClauses(name string) error {
 	}
 	ledger, err := steps.LedgerOf(p)
 	if err != nil {
-		return fmt.Errorf("%s: %w", filepath.Join(name, "clauses.yaml"), err)
+		return placeInLedger(name, err)
 	}
 	p.ledger = ledger
 	var mistakes []error
@@ -213,6 +225,32 @@ func (p *Pack) checkClauses(name string) error {
 		if row.Tested() && !ruled[row.ID] {
 			p.doc.stepClauses = append(p.doc.stepClauses, row.ID)
 		}
+	}
+	return errors.Join(mistakes...)
+}
+
+// placeInLedger adds the place to the mistakes in a ledger of the folder.
+func placeInLedger(folder string, err error) error {
+	all := []error{err}
+	if joined, is := err.(interface{ Unwrap() []error }); is {
+		all = joined.Unwrap()
+	}
+	var mistakes []error
+	for _, one := range all {
+		var at *verdict.LedgerError
+		if !errors.As(one, &at) {
+			mistakes = append(mistakes, fmt.Errorf("%s: %w", filepath.Join(folder, "clauses.yaml"), one))
+			continue
+		}
+		name := "clauses.yaml"
+		if strings.HasSuffix(at.Protocol, verdict.InChinese) {
+			name = "clauses.zh.yaml"
+		}
+		place := filepath.Join(folder, name)
+		if at.Line > 0 {
+			place += fmt.Sprintf(":%d", at.Line)
+		}
+		mistakes = append(mistakes, fmt.Errorf("%s: %s", place, at.Msg))
 	}
 	return errors.Join(mistakes...)
 }
