@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"slices"
 	"time"
 
 	"parley/features/verdict"
@@ -24,12 +25,37 @@ type Broken struct {
 	steps.Failure
 }
 
-// appendTo appends a record to a tape, and keeps its number in the proxy if something will be said about it. The caller
-// holds p.mu.
+// numbers are the numbers in the proxy of the records of a tape, as stretches in which both count up alike: a tape that
+// has all records of a proxy has few. It is only appended to.
+type numbers []stretch
+
+// stretch begins with record at of the tape, which is record n of the proxy.
+type stretch struct{ at, n int }
+
+// append adds the number of the next record.
+func (s numbers) append(at, n int) numbers {
+	if last := len(s) - 1; last >= 0 && n-s[last].n == at-s[last].at {
+		return s
+	}
+	return append(s, stretch{at, n})
+}
+
+// of returns the number in Options.Record of a record of the tape; 0 if it has none.
+func (s numbers) of(record int) int {
+	i, found := slices.BinarySearchFunc(s, record, func(one stretch, record int) int { return one.at - record })
+	if !found {
+		i--
+	}
+	if i < 0 || record < 1 {
+		return 0
+	}
+	return s[i].n + record - s[i].at
+}
+
+// appendTo appends a record to a tape, and keeps its number in the proxy. The caller holds p.mu.
 func (p *Proxy) appendTo(one *tape, r transcript.Record, n int, when time.Time) {
-	at := one.appendRecord(r, n, when)
-	if at > 0 && (p.o.Checked != nil || one.owing != nil && at <= transcript.MaxRecords) {
-		one.numbers = append(one.numbers, n)
+	if at := one.appendRecord(r, n, when); at > 0 {
+		one.numbers = one.numbers.append(at, n)
 	}
 }
 
@@ -49,14 +75,14 @@ func (p *Proxy) judgeTape(one *tape, said *Checked) (judged []verdict.Judgement,
 		said.Held = map[int][]string{}
 	}
 	for record, clauses := range held {
-		if n := numberOf(numbers, record); n > 0 {
+		if n := numbers.of(record); n > 0 {
 			said.Held[n] = append(said.Held[n], clauses...)
 		}
 	}
 	redact := p.secrets.newRedactor()
 	for _, f := range failures {
 		f.Expected, f.Observed, f.Diff = redact.String(f.Expected), redact.String(f.Observed), ""
-		said.Broken = append(said.Broken, Broken{numberOf(numbers, f.At), one.name, one.role.Name, f})
+		said.Broken = append(said.Broken, Broken{numbers.of(f.At), one.name, one.role.Name, f})
 	}
 	return judged, failures, whole
 }

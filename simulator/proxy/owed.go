@@ -46,17 +46,9 @@ func (p *Proxy) Owed() (list []steps.Owed, count int) {
 			if page := one.t.Page(o.Record-1, 1); len(page) > 0 {
 				o.At = page[0]
 			}
-			o.Record = numberOf(numbers, o.Record)
+			o.Record = numbers.of(o.Record)
 		}
 		list, count = steps.JoinOwed(list, some), count+n
 	}
 	return list, count
-}
-
-// numberOf returns the number in Options.Record of a record of a tape; 0 if it has none.
-func numberOf(numbers []int, record int) int {
-	if record < 1 || record > len(numbers) {
-		return 0
-	}
-	return numbers[record-1]
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -402,10 +403,13 @@ func (p *Proxy) partyOfRequest(r *http.Request, n int) string {
 	return name
 }
 
+// isUnknownParty reports whether partyOfRequest has given a request the name because its party is not known.
+func isUnknownParty(name string) bool { return strings.HasPrefix(name, "#") }
+
 // partyOfRecord finds the party of a decoded record. It runs within the first tape, and the caller holds p.mu.
 func (p *Proxy) partyOfRecord(r *transcript.Record) {
 	name := r.Conn
-	if name == "" || name[0] != '#' {
+	if !isUnknownParty(name) {
 		p.correlate(r, nil)
 		return
 	}
@@ -421,7 +425,7 @@ func (p *Proxy) partyOfRecord(r *transcript.Record) {
 
 // setParty sets the party of a record; "" if it is not known. For a request, the first tape has found it.
 func (p *Proxy) setParty(r transcript.Record, party string) transcript.Record {
-	if party != "" && party[0] == '#' {
+	if isUnknownParty(party) {
 		r.Conn = p.asked[party].party
 	}
 	return r

@@ -32,7 +32,7 @@ type tape struct {
 	orphans  atomic.Int64          // such requests without an answer
 	unknown  atomic.Bool           // such a request was accepted
 	long     atomic.Bool           // a message was too long to be judged
-	numbers  []int                 // of the records in the proxy; see appendTo; guarded by the proxy
+	numbers  numbers               // guarded by the proxy
 	owing    *steps.Owing          // nil: what is owed is not known
 	judgedTo int                   // number of records at the last judgement
 	cost     time.Duration         // of the last judgement
@@ -55,7 +55,7 @@ func (p *Proxy) newTape(r *judgedRole, name string, keep transcript.Keep,
 	decode := r.Decoder()
 	var err error
 	one.t, err = transcript.NewSpillingAt(began, func(rec *transcript.Record) {
-		decode(rec)
+		decodeNamed(decode, rec)
 		if rec.N <= one.last { // a record that was moved to the file is decoded again
 			return
 		}
@@ -66,6 +66,17 @@ func (p *Proxy) newTape(r *judgedRole, name string, keep transcript.Keep,
 		one.orphan = rec.Kind == transcript.Request && rec.Event != nil && rec.Conn == "" && r.Side == Server
 	}, keep)
 	return one, err
+}
+
+// decodeNamed decodes a record. The name of a request whose party is not known yet is that of no connection: a decoder
+// that follows connections would wait for its end.
+func decodeNamed(decode func(*transcript.Record), rec *transcript.Record) {
+	name := rec.Conn
+	if isUnknownParty(name) {
+		rec.Conn = ""
+	}
+	decode(rec)
+	rec.Conn = name
 }
 
 // appendRecord appends a record of the client's end. n is its number in the proxy, and when is the time at which it

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"parley/features/verdict"
@@ -207,20 +208,24 @@ func (s *suite) isOffered(ctx context.Context, c *client, id string) error {
 	return s.isAsTold(rec, hasAgent(c.offered, id), "a list with "+id)
 }
 
-// maxStreams bounds the streams that Correlate remembers.
-const maxStreams = 10_000
+// maxStreams bounds the streams that Correlate remembers, and endedKept those of them that have ended: a request may
+// come late.
+const (
+	maxStreams = 10_000
+	endedKept  = 256
+)
 
 // Correlate implements steps.Correlator: a request names the connection id of its stream. One that does not, such as
 // that of a page whose profile is not known, belongs to the only stream that it can belong to, if there is one.
 func (Protocol) Correlate(p *target.Profile) func(*transcript.Record, http.Header) string {
-	k := &correlation{codec: newCodec(p, "", target.SSE), given: map[string]string{},
-		sessions: map[string]map[string]bool{}, open: map[string]bool{}}
+	k := &correlation{codec: newCodec(p, "", target.SSE), given: map[string]string{}, ids: map[string]string{},
+		sessions: map[string]map[string]bool{}, named: map[string][]string{}, open: map[string]bool{}}
 	return func(r *transcript.Record, h http.Header) string {
 		switch {
 		case r.Kind == transcript.Open && r.Dir == transcript.Received && r.Conn != "":
 			k.open[r.Conn] = true
 		case r.Kind == transcript.Closed:
-			delete(k.open, r.Conn)
+			k.forget(r.Conn)
 		case r.Kind == transcript.Stream && r.Event != nil:
 			k.learn(r)
 		case r.Kind == transcript.Request:
@@ -234,8 +239,32 @@ func (Protocol) Correlate(p *target.Profile) func(*transcript.Record, http.Heade
 type correlation struct {
 	*codec
 	given    map[string]string          // connection id → party
+	ids      map[string]string          // the reverse
 	sessions map[string]map[string]bool // session id → parties whose streams have named it
+	named    map[string][]string        // the reverse
 	open     map[string]bool
+	ended    []string // the oldest first
+}
+
+// forget notes that a stream has ended, and forgets the one that ended longest ago if there are many.
+func (k *correlation) forget(party string) {
+	delete(k.open, party)
+	for _, id := range k.named[party] {
+		if delete(k.sessions[id], party); len(k.sessions[id]) == 0 {
+			delete(k.sessions, id)
+		}
+	}
+	delete(k.named, party)
+	if k.ended = append(k.ended, party); len(k.ended) <= endedKept {
+		return
+	}
+	if oldest := k.ended[0]; !k.open[oldest] {
+		if id := k.ids[oldest]; k.given[id] == oldest {
+			delete(k.given, id)
+		}
+		delete(k.ids, oldest)
+	}
+	k.ended = slices.Delete(k.ended, 0, 1)
 }
 
 // learn notes the ids in an event.
@@ -244,8 +273,9 @@ func (k *correlation) learn(r *transcript.Record) {
 	if id, ok := data[vocab.ConnectionID]; ok && r.Event.Type == vocab.ConnectedEvent {
 		if len(k.given) >= maxStreams {
 			clear(k.given)
+			clear(k.ids)
 		}
-		k.given[fmt.Sprint(id)] = r.Conn
+		k.given[fmt.Sprint(id)], k.ids[r.Conn] = r.Conn, fmt.Sprint(id)
 	}
 	id, ok := data[vocab.SessionID].(string)
 	if !ok {
@@ -254,10 +284,14 @@ func (k *correlation) learn(r *transcript.Record) {
 	if k.sessions[id] == nil {
 		if len(k.sessions) >= maxStreams {
 			clear(k.sessions)
+			clear(k.named)
 		}
 		k.sessions[id] = map[string]bool{}
 	}
-	k.sessions[id][r.Conn] = true
+	if !k.sessions[id][r.Conn] {
+		k.sessions[id][r.Conn] = true
+		k.named[r.Conn] = append(k.named[r.Conn], id)
+	}
 }
 
 // partyOf returns the party of a request, found where the profile says; "" if that is silent.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/internal/deadline"
+	"parley/internal/recent"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/steps/agentselect/binding"
@@ -30,9 +31,8 @@ import (
 // repeats counts the events on the connections of a scenario.
 type repeats struct {
 	env   *steps.Env
-	conns map[string]*counted
-	ended []string // connections that have ended, the oldest first
-	named asked    // switches that name a session, which may be answered on any connection
+	conns recent.Conns[*counted]
+	named recent.Map[string, int] // switches that name a session, by agent id: they may be answered on any connection
 
 	last  int          // the latest record
 	again map[int]bool // the records of repeats
@@ -51,6 +51,7 @@ type counted struct {
 	asked asked
 	chats int
 	lists int // agent_list events, repeats included
+	noted int // records
 }
 
 // asked counts switches by their agent id; "" for non-strings.
@@ -68,9 +69,8 @@ func (a asked) count(match func(id string) bool) (n int) {
 
 func (a asked) all() int { return a.count(func(string) bool { return true }) }
 
-// endedKept is how many connections that have ended are known, for what may still be read from one: more than a
-// scenario has. Traffic that lasts for hours has any number.
-const endedKept = 256
+// maxNamed is how many agents that were asked for in a named session are known at least: more than a scenario asks for.
+const maxNamed = 1024
 
 var repeatSeed = maphash.MakeSeed()
 
@@ -88,29 +88,23 @@ func (s *repeats) note(r *transcript.Record) {
 		return
 	}
 	s.last = r.N
-	c := s.conns[r.Conn]
+	c, _ := s.conns.Get(r.Conn)
 	if c == nil || r.Kind == transcript.Open && r.Dir == transcript.Sent {
-		c = newCounted()
-		s.conns[r.Conn] = c
-		s.ended = slices.DeleteFunc(s.ended, func(conn string) bool { return conn == r.Conn })
+		if c = newCounted(); r.Conn != "" { // else nothing comes on it
+			s.conns.Set(r.Conn, c)
+		}
 	}
-	switch {
+	switch c.noted++; {
+	case c.noted > transcript.MaxRecords: // monitors see no more of it
+		s.conns.Set(r.Conn, &counted{noted: c.noted})
 	case r.Dir == transcript.Sent:
 		s.noteSent(c, r)
 	case r.Dir == transcript.Received && r.Event != nil && !r.Late:
 		s.noteReceived(c, r)
 	}
-	if r.Kind == transcript.Closed {
-		s.forgetOldest(r.Conn)
-	}
-}
-
-// forgetOldest notes that a connection has ended, and forgets the one that ended longest ago if there are many.
-func (s *repeats) forgetOldest(ended string) {
-	s.ended = append(s.ended, ended)
-	if len(s.ended) > endedKept {
-		delete(s.conns, s.ended[0])
-		s.ended = slices.Delete(s.ended, 0, 1)
+	if refused := r.Kind == transcript.Failure || r.Status >= 400; r.Kind == transcript.Closed ||
+		refused && c.sent <= 1 && len(c.came) == 0 { // else the message was refused, not the connection
+		s.conns.End(r.Conn)
 	}
 }
 
@@ -123,10 +117,9 @@ func (s *repeats) noteSent(c *counted, r *transcript.Record) {
 		id := field(*r, vocab.AgentID)
 		text, _ := id.(string)
 		if _, named := wjson.Lookup(r.Event.Data, "/"+vocab.SessionID); named {
-			if s.named == nil {
-				s.named = asked{}
-			}
-			s.named[text]++
+			n, _ := s.named.Get(text)
+			s.named.Most = maxNamed
+			s.named.Set(text, n+1)
 		}
 		c.asked[text]++
 	case r.Event.Type == vocab.ChatType:
@@ -157,7 +150,7 @@ func (s *repeats) noteReceived(c *counted, r *transcript.Record) {
 		return
 	}
 	r.Event.Again = true
-	if s.again == nil {
+	if s.again == nil || len(s.again) > transcript.MaxRecords {
 		s.again = map[int]bool{}
 	}
 	s.again[r.N] = true
@@ -221,8 +214,12 @@ func (s *repeats) canAnswer(c *counted, ev *transcript.Event) int {
 		return c.chats
 	case vocab.AgentSwitchedEvent:
 		current, _ := wjson.Lookup(ev.Data, "/"+vocab.CurrentAgentID)
-		named := func(id string) bool { return current == any(id) }
-		return max(c.asked.count(named), s.named.count(named))
+		id, is := current.(string)
+		if !is {
+			return 0
+		}
+		n, _ := s.named.Get(id)
+		return max(c.asked[id], n)
 	case vocab.ErrorEvent:
 		return c.canRefuse(ev)
 	}

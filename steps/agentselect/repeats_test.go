@@ -41,7 +41,7 @@ var repeatRows = []struct {
 func TestRepeats(t *testing.T) {
 	for _, row := range repeatRows {
 		t.Run(row.reason, func(t *testing.T) {
-			s := repeats{env: &steps.Env{}, conns: map[string]*counted{}}
+			s := repeats{env: &steps.Env{}}
 			now := time.Second
 			// A different time, so that times are known to distinguish events.
 			if row.reason != "a time that never changes" {
@@ -90,7 +90,7 @@ func hears(t *testing.T, s *repeats, at time.Duration, line string) bool {
 // TestRepeatsAreReadBack: a record that is decoded again, as it was moved to a file meanwhile, is marked as before, and
 // not counted again.
 func TestRepeatsAreReadBack(t *testing.T) {
-	s := repeats{env: &steps.Env{}, conns: map[string]*counted{}}
+	s := repeats{env: &steps.Env{}}
 	note := func(n int, dir transcript.Dir, kind, member string) bool {
 		r := transcript.Record{N: n, Conn: "A", At: time.Duration(n) * time.Second, Dir: dir,
 			Event: &transcript.Event{Type: kind, Data: map[string]any{member: "debugger"}}}
@@ -112,7 +112,7 @@ func TestRepeatsAreReadBack(t *testing.T) {
 // TestEndedConnectionsAreForgotten: of traffic with any number of connections, what those have counted that ended long
 // ago is forgotten, but not what one has that connected again under its name.
 func TestEndedConnectionsAreForgotten(t *testing.T) {
-	s := repeats{env: &steps.Env{}, conns: map[string]*counted{}}
+	s := repeats{env: &steps.Env{}}
 	n := 0
 	note := func(conn string, dir transcript.Dir, kind transcript.Kind, ev *transcript.Event) bool {
 		n++
@@ -128,15 +128,16 @@ func TestEndedConnectionsAreForgotten(t *testing.T) {
 	lives("A")
 	note("A", transcript.Received, transcript.Closed, nil)
 	lives("A")
-	for i := range 10 * endedKept {
+	const many = 2000
+	for i := range many {
 		conn := fmt.Sprint("C", i)
 		if lives(conn) {
 			t.Fatalf("the answer on %s is a repeat", conn)
 		}
 		note(conn, transcript.Received, transcript.Closed, nil)
 	}
-	if len(s.conns) != endedKept+1 {
-		t.Errorf("%d connections are known", len(s.conns))
+	if known := s.conns.Len(); known > many/2 {
+		t.Errorf("%d connections are known", known)
 	}
 	if !note("A", transcript.Received, transcript.Frame, switchedTo("debugger")) {
 		t.Error("what an open connection had received was forgotten")

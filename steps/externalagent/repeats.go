@@ -59,7 +59,7 @@ type stretch struct {
 // byte.
 func (m *repeats) decode(r *transcript.Record) {
 	m.remember(r.N)
-	if r.Kind == transcript.Open {
+	if r.Kind == transcript.Open || r.Kind == transcript.Closed {
 		delete(m.of, r.Conn) // references must not point to an earlier connection of that name
 	}
 	if r.Kind != transcript.Frame || r.Dir != transcript.Received || len(r.Bytes) < longMessage {

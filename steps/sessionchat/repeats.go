@@ -9,6 +9,7 @@ import (
 
 	"github.com/cucumber/godog"
 
+	"parley/internal/recent"
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
 	"parley/transport/transcript"
@@ -20,24 +21,29 @@ import (
 // turn break SC-020, which the monitors judge.
 type repeats struct {
 	env   *steps.Env
-	conns map[string]*counted
+	conns recent.Conns[*counted]
 }
+
+// maxAgents is how many agent_ids of a connection are known at least: more than a scenario has. Traffic that lasts for
+// hours has any number.
+const maxAgents = 256
 
 // counted has the messages of one connection.
 type counted struct {
 	pings, pongs int
-	quiet        bool                         // nothing was sent since the last pong
-	last         map[string]transcript.Record // by agent_id, until a message is sent
-	streamed     map[string]bool              // whether pieces of the current turn came, by agent_id
-	interrupts   int                          // that no error or result has answered
+	quiet        bool                                  // nothing was sent since the last pong
+	last         recent.Map[string, transcript.Record] // by agent_id, until a message is sent
+	streamed     recent.Map[string, bool]              // whether pieces of the current turn came, by agent_id
+	interrupts   int                                   // that no error or result has answered
 }
 
 // note examines a record, and marks pongs without a ping. It must be called for all records in order.
 func (s *repeats) note(r *transcript.Record) {
-	c := s.conns[r.Conn]
+	c, _ := s.conns.Get(r.Conn)
 	if c == nil || r.Kind == transcript.Open && r.Dir == transcript.Sent {
-		c = &counted{last: map[string]transcript.Record{}, streamed: map[string]bool{}}
-		s.conns[r.Conn] = c
+		c = &counted{}
+		c.last.Most, c.streamed.Most = maxAgents, maxAgents
+		s.conns.Set(r.Conn, c)
 	}
 	switch {
 	case r.Event == nil || r.Late:
@@ -46,6 +52,9 @@ func (s *repeats) note(r *transcript.Record) {
 	case r.Dir == transcript.Received && c.repeats(r):
 		r.Event.Again = true
 		s.env.CameAgain(r.Event.Type, steps.Seen(*r))
+	}
+	if ends := r.Kind == transcript.Closed || r.Kind == transcript.Failure || r.Kind == transcript.Response; ends {
+		s.conns.End(r.Conn) // what opens a socket is answered if it is refused
 	}
 }
 
@@ -56,37 +65,38 @@ func (c *counted) sent(r *transcript.Record) {
 		c.pings++
 	case vocab.InterruptType:
 		c.interrupts++
-		delete(c.last, agent)
+		c.last.Delete(agent)
 	case vocab.ChatType:
-		c.streamed[agent] = false
-		delete(c.last, agent)
+		c.streamed.Delete(agent)
+		c.last.Delete(agent)
 	default:
-		delete(c.last, agent)
+		c.last.Delete(agent)
 	}
-	delete(c.last, "") // an error without an agent_id may answer any message
+	c.last.Delete("") // an error without an agent_id may answer any message
 }
 
 // repeats reports whether a message is a copy that breaks no clause: an extra pong if every ping has its own, or a
 // message that equals the previous one of its session, if nothing was sent between the two.
 func (c *counted) repeats(r *transcript.Record) bool {
 	agent := text(r, vocab.AgentID)
-	was, followed := c.last[agent]
+	was, followed := c.last.Get(agent)
 	switch r.Event.Type {
 	case vocab.PongMessage:
 		again := c.quiet && c.pongs >= c.pings
 		c.pongs, c.quiet = c.pongs+1, true
 		return again
 	case vocab.StreamMessage:
-		c.streamed[agent] = true
+		c.streamed.Set(agent, true)
 	}
-	c.last[agent] = *r
+	c.last.Set(agent, *r)
 	asked := c.answered(r.Event.Type)
 	if !followed || was.Event.Type != r.Event.Type || !wjson.Equal(member(&was, vocab.Body), member(r, vocab.Body)) {
 		return false
 	}
 	same := wjson.Equal(was.Event.Timestamp, r.Event.Timestamp)
 	if r.Event.Type == vocab.AssistantMessage {
-		return !same && !c.streamed[agent] // the others break SC-020
+		streamed, _ := c.streamed.Get(agent)
+		return !same && !streamed // the others break SC-020
 	}
 	return r.Event.Type == vocab.SystemMessage || r.Event.Type == vocab.ErrorMessage && !asked
 }

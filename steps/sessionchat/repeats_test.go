@@ -27,7 +27,7 @@ func TestErrorsTwice(t *testing.T) {
 		{"a chat gets two", []msg{{sent, vocab.ChatType}, failure, failure}, 1},
 	} {
 		env := &steps.Env{}
-		s := &repeats{env: env, conns: map[string]*counted{}}
+		s := &repeats{env: env}
 		for i, m := range row.msgs {
 			data := map[string]any{vocab.AgentID: "red", vocab.Body: map[string]any{vocab.Code: "no"}}
 			s.note(&transcript.Record{N: i + 1, Conn: "A", Dir: m.dir, Kind: transcript.Frame,

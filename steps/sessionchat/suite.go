@@ -58,7 +58,7 @@ func (Protocol) Features() fs.FS { return features.FS }
 
 // Bind implements steps.Protocol: it returns the decoder of a scenario's records.
 func (Protocol) Bind(env *steps.Env, run target.Running) func(*transcript.Record) {
-	decode, again := newCodec(env.Profile, run.BaseURL()).decode, repeats{env: env, conns: map[string]*counted{}}
+	decode, again := newCodec(env.Profile, run.BaseURL()).decode, repeats{env: env}
 	return func(r *transcript.Record) {
 		decode(r)
 		again.note(r)

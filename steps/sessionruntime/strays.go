@@ -1,6 +1,8 @@
 package sessionruntime
 
 import (
+	"slices"
+
 	"parley/steps"
 	judge "parley/steps/sessionruntime/model"
 	"parley/target"
@@ -15,7 +17,24 @@ type setUpBy struct{ id string }
 // Over stdio one process serves several scenarios in turn, and may finish what an earlier one has started.
 type otherSessions struct {
 	env *steps.Env
-	own map[string]bool // sessions set up in this scenario
+	own map[string]bool // sessions set up in this scenario, the latest ones
+	set []string        // the same, the oldest first
+}
+
+// maxOwn bounds the known sessions: more than a scenario has. Traffic that lasts for hours has any number.
+const maxOwn = 1024
+
+// setUp notes that a session was set up in this scenario.
+func (a *otherSessions) setUp(id string) {
+	if !a.own[id] {
+		a.own[id], a.set = true, append(a.set, id)
+		a.env.Learnt.Store(setUpBy{id}, true)
+	}
+	if len(a.set) > maxOwn {
+		delete(a.own, a.set[0])
+		a.env.Learnt.Delete(setUpBy{a.set[0]})
+		a.set = slices.Delete(a.set, 0, 1)
+	}
 }
 
 // note examines a record. It must be called for all records in order.
@@ -26,8 +45,7 @@ func (a *otherSessions) note(r *transcript.Record) {
 	data, _ := r.Event.Data.(map[string]any)
 	id, _ := data[judge.Session].(string)
 	if r.Dir == transcript.Sent && r.Event.Type == judge.SetupFrame {
-		a.own[id] = true
-		a.env.Learnt.Store(setUpBy{id}, true)
+		a.setUp(id)
 		return
 	}
 	if r.Dir != transcript.Received || id == "" || a.own[id] {

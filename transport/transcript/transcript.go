@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/internal/cut"
+	"parley/internal/recent"
 )
 
 // Bounds of one scenario's transcript; see also Together. Of the records beyond them MaxOwn and MaxLast are kept, the
@@ -39,10 +40,14 @@ type Transcript struct {
 	left    leftOut
 	account *account // nil: its memory is bounded by spill
 	sharing sharing  // if there is an account
-	floods  map[source]*flood
+	floods  recent.Map[source, *flood]
 	flooded int
 	changed chan struct{} // the next append closes it; nil while nobody waits
 }
+
+// maxSources is how many sources of comments are known at least: more than are open at once. To a proxy each answer
+// that is an event stream may be one.
+const maxSources = 1024
 
 // source identifies the origin of records of Kind Comment.
 type source struct{ conn, kind string }
@@ -62,7 +67,7 @@ func New(decode func(*Record)) *Transcript {
 }
 
 func newTranscript(decode func(*Record)) *Transcript {
-	return &Transcript{start: time.Now(), decode: decode}
+	return &Transcript{start: time.Now(), decode: decode, floods: recent.Map[source, *flood]{Most: maxSources}}
 }
 
 // NewAt is New for records that were made before: their times count from began.
@@ -170,13 +175,10 @@ func (t *Transcript) isFlood(r *Record, at time.Duration) bool {
 	}
 	kind, _, _ := strings.Cut(r.Label, " ") // the rest may come from the peer
 	of := source{r.Conn, cut.Head(kind, MaxLabel)}
-	f := t.floods[of]
+	f, _ := t.floods.Get(of)
 	switch {
 	case f == nil:
-		if t.floods == nil {
-			t.floods = map[source]*flood{}
-		}
-		t.floods[of] = &flood{1, at}
+		t.floods.Set(of, &flood{1, at})
 		return false
 	case f.kept >= MaxFlood && at < f.last+FloodGap:
 		return true
@@ -335,14 +337,14 @@ func (t *Transcript) Excerpt(n, before, after, width int) []string {
 	return out
 }
 
-// recent is the number of latest records that Like searches.
-const recent = 2000
+// searched is the number of latest records that Like searches.
+const searched = 2000
 
 // Like returns the number of the latest record with the connection, kind, status and bytes of r, a record of another
 // transcript of the same traffic; 0 if there is none among the latest. A record without a connection matches records of
 // any connection.
 func (t *Transcript) Like(r Record) int {
-	for _, one := range slices.Backward(t.Page(max(0, t.Len()-recent), recent)) {
+	for _, one := range slices.Backward(t.Page(max(0, t.Len()-searched), searched)) {
 		if one.Kind == r.Kind && one.Status == r.Status && bytes.Equal(one.Bytes, r.Bytes) &&
 			(r.Conn == "" || one.Conn == r.Conn) {
 			return one.N
