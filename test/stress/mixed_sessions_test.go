@@ -1,6 +1,9 @@
 package stress_test
 
 import (
+	"context"
+	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -13,8 +16,10 @@ import (
 	"parley/reference-server/agentselect"
 	"parley/reference-server/agentselect/bundle"
 	"parley/reference-server/launch"
+	"parley/reference-server/sessionchat"
 	"parley/reports"
 	"parley/runner"
+	"parley/steps/protocols"
 	"parley/target"
 	"parley/test/suitetest"
 )
@@ -203,16 +208,44 @@ func TestOneAgentForAll(t *testing.T) {
 	}
 }
 
+// slowModel takes its time, so that turns of several sessions overlap.
+type slowModel struct{ sessionchat.Backend }
+
+// Answer implements sessionchat.Backend.
+func (m slowModel) Answer(ctx context.Context, r llm.Request, emit func(llm.Part) error) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(50 * time.Millisecond):
+		return m.Backend.Answer(ctx, r, emit)
+	}
+}
+
 // TestInterruptsOthers checks a server on which an interrupt of one session ends the turns of all, and so affects
 // every concurrent scenario. It breaks only SC-036.
 func TestInterruptsOthers(t *testing.T) {
 	t.Parallel()
 	brain := llm.New()
-	p := suitetest.BundledTarget("session-chat", "").Profile
-	p.Limits.Event.Duration, p.Limits.Turn.Duration = 3*time.Second, 6*time.Second
-	res := suitetest.Judge(t, runner.Options{Profile: p, Brain: brain,
-		Launcher: suitetest.Mutant(t, p.Protocol, "interrupts-everything").Launch(brain),
-		Tags:     "not @exclusive", AllowIncomplete: true})
+	handler, err := sessionchat.New(sessionchat.Options{DB: filepath.Join(t.TempDir(), "sessions.db"), Unsynced: true,
+		Backend: slowModel{brain}, Policy: sessionchat.Policy{
+			InterruptTargets: func(m sessionchat.Manager, _ sessionchat.ConnInfo, _ string) []string { return m.Sessions() }}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(handler)
+	defer func() {
+		if err := handler.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+		srv.CloseClientConnections()
+		srv.Close()
+	}()
+	p, err := protocols.Kinds().ForURL("session-chat", srv.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	launch.RaiseLimits(&p.Limits)
+	res := suitetest.Judge(t, runner.Options{Profile: p, Brain: brain, Tags: "not @exclusive", AllowIncomplete: true})
 	told := notes(res, "interrupts of one session ended turns of others")
 	if got := suitetest.Broken(res); !slices.Equal(got, []string{"SC-036"}) || !told {
 		t.Errorf("broken %v, want SC-036 alone, told in a note\n%s", got, suitetest.Console(t, res))
