@@ -115,6 +115,9 @@ type Load struct {
 
 	// Paired reports whether the sessions are LoadPaired.
 	Paired bool
+
+	// Files is how many files a bundled target keeps open for each session, beside its connections.
+	Files int
 }
 
 // LoadPaired is an optional interface of sessions of two parties, each with a connection of its own. The two together

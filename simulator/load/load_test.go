@@ -111,6 +111,39 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestFilesPerSession: the connections of a session count, twice if both ends are here, and what a bundled target has
+// open for it, such as a log, but nothing that a target of somebody else may have.
+func TestFilesPerSession(t *testing.T) {
+	for _, row := range []struct {
+		plan            steps.Load
+		bundled, within bool
+		want            int
+	}{
+		{steps.Load{}, false, false, 1},
+		{steps.Load{}, true, true, 2},
+		{steps.Load{Paired: true}, true, false, 2},
+		{steps.Load{Paired: true}, true, true, 4},
+		{hostPlan(t), true, false, 2},
+		{hostPlan(t), true, true, 3},
+		{hostPlan(t), false, false, 1},
+	} {
+		if got := filesPerSession(row.plan, row.bundled, row.within); got != row.want {
+			t.Errorf("paired %v, %d files, bundled %v, within %v: %d, want %d", row.plan.Paired, row.plan.Files, row.bundled,
+				row.within, got, row.want)
+		}
+	}
+}
+
+// hostPlan is the load of a host of external-agent, which has a log open for each session.
+func hostPlan(t *testing.T) steps.Load {
+	o := options("external-agent", target.WS)
+	p, err := o.Protocols.Find("external-agent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.(steps.Loadable).Load(&steps.Env{Profile: o.Profile, Role: "host"}, "http://127.0.0.1:1")
+}
+
 // TestUnreachable: without any session there are no results.
 func TestUnreachable(t *testing.T) {
 	o := options("session-chat", target.WS)

@@ -188,25 +188,35 @@ const (
 	unlimited  = 1 << 30
 )
 
-// checkOpenFiles checks that as many files may be open as the sessions of the part need: one for each of its parties,
-// and two if the target is within this process. Workers have files of their own: for them only the target needs files,
-// if it is started here.
+// checkOpenFiles checks that as many files may be open as the sessions of the part need. Workers have files of their
+// own: for them only the target needs files, if it is started here.
 func (r *run) checkOpenFiles(within bool) error {
-	sessions, each, most := r.part.sessionShare(r.o.Sessions), 1, openFiles()
-	switch {
-	case r.o.Crew != nil && r.o.Profile.URL != "" && r.o.Profile.Command == nil:
+	if r.o.Crew != nil && r.o.Profile.URL != "" && r.o.Profile.Command == nil {
 		return nil
-	case within && r.o.Crew == nil:
-		each = 2
 	}
-	if r.plan.Paired {
-		each *= 2
-	}
+	sessions, most := r.part.sessionShare(r.o.Sessions), openFiles()
+	each := filesPerSession(r.plan, r.o.Profile.Bundled, within && r.o.Crew == nil)
 	if free := max((most-otherFiles)/each, 0); sessions > free {
 		return usagef("--sessions %d: this process may have %d files open, which is enough for %d sessions "+
 			"(ask for fewer, or raise the limit, as with ulimit -Hn)", r.o.Sessions, most, free)
 	}
 	return nil
+}
+
+// filesPerSession is how many files the process that needs the most has open for each session: one for each of its
+// parties, which a bundled target within this process doubles, and those of a bundled target.
+func filesPerSession(plan steps.Load, bundled, within bool) int {
+	each := 1
+	if plan.Paired {
+		each = 2
+	}
+	if within {
+		each *= 2
+	}
+	if bundled {
+		each += plan.Files
+	}
+	return each
 }
 
 // schedule has the times at which acts arrive, fixed in advance.

@@ -47,8 +47,11 @@ func (Protocol) Load(env *steps.Env, base string) steps.Load {
 	if env.Role == vocab.Host && len(b.Booking) == 0 {
 		acts = []string{loadSay, steps.LoadReconnect, loadSay, loadNew}
 	}
-	url := base + b.WS.Path
-	return steps.Load{Acts: acts, Decode: decode, Paired: env.Role == vocab.Relay,
+	url, files := base+b.WS.Path, 0
+	if env.Role == vocab.Host {
+		files = 1 // the log of the study session
+	}
+	return steps.Load{Acts: acts, Decode: decode, Paired: env.Role == vocab.Relay, Files: files,
 		Judges: monitor.Monitor{Name: "load-sessions", Clauses: loadClauses[env.Role], Passive: true,
 			Text: "what a session under load receives is its own, complete, in order and once"},
 		New: func(mark steps.Mark, _ *steps.Claims) steps.LoadSession {
