@@ -256,6 +256,15 @@ func enclosesPath(outer, inner string) bool {
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
+// suggestProtocol returns the fix for an unknown protocol.
+func suggestProtocol(name string, known []string) string {
+	mend := suggestWord(name, known)
+	if len(words.Near(name, known, 1)) == 0 {
+		mend += "; one of your own is named by its folder: --protocol ./FOLDER"
+	}
+	return mend
+}
+
 // suggestWord returns the fix for an unknown word: the closest known one, or all of them.
 func suggestWord(word string, known []string) string {
 	if len(known) == 0 {

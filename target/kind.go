@@ -213,7 +213,7 @@ func (ks Kinds) findKind(protocol string) (Kind, error) {
 	k, ok := ks.Find(protocol)
 	if !ok {
 		return k, &ProfileError{Msg: fmt.Sprintf("protocol: unknown protocol %q", protocol),
-			Mend: suggestWord(protocol, ks.Protocols())}
+			Mend: suggestProtocol(protocol, ks.Protocols())}
 	}
 	return k, nil
 }

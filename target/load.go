@@ -123,7 +123,7 @@ func (d *Decoder) defaultProfile(body ast.Node, ks Kinds) (*Profile, error) {
 			break
 		}
 		errs = append(errs, d.failAt(d.placeAt(m.Value), "protocol", fmt.Sprintf("unknown protocol %q", text),
-			suggestWord(text, ks.Protocols())))
+			suggestProtocol(text, ks.Protocols())))
 	}
 	kind, _ := ks.Find(protocol)
 	p := kind.New()

@@ -34,6 +34,9 @@ p.yaml:7:33: command.copy.../x: "../x" lies outside of {dir} (a relative path wi
 			`p.yaml:1:1: unknown key "comand" (did you mean "command"?)
 p.yaml:2:15: tools.ask.name: has no value (give it one, or delete the line; a value that starts with # must be ` +
 				"quoted)"},
+		{"of a protocol that may be one of a folder", "protocol: ticket-desk\n",
+			`p.yaml:1:11: protocol: unknown protocol "ticket-desk" (known here: dialling, listening, piping; ` +
+				"one of your own is named by its folder: --protocol ./FOLDER)"},
 		{"of an unknown protocol only what all have is checked", "protocol: listenin\ntoy: {what: 1}\nhooks: {restart: ''}\n",
 			`p.yaml:1:11: protocol: unknown protocol "listenin" (did you mean "listening"?)
 p.yaml:3:18: hooks.restart: no command (delete the line, or write : for a command that does nothing)`},

@@ -92,7 +92,7 @@ func (c *Checker) checkProtocol() error {
 	k, ok := c.kinds.Find(p.Protocol)
 	if !ok {
 		return c.Fail("protocol", fmt.Sprintf("unknown protocol %q", p.Protocol),
-			suggestWord(p.Protocol, c.kinds.Protocols()))
+			suggestProtocol(p.Protocol, c.kinds.Protocols()))
 	}
 	n := len(c.found)
 	if !slices.Contains(k.Roles, p.Role) {

@@ -187,6 +187,9 @@ func sealedResults(path string) ([]byte, *reports.Results, error) {
 func (o certifyOptions) makeStatement(raw []byte, res *reports.Results, l lang.Lang) (*certificate.Statement,
 	map[string]string, error) {
 	run := res.Runs[0]
+	if _, err := suite.Find(run.Protocol); err != nil {
+		return nil, nil, usagef("%s: %v (%s)", o.results, err, inFolder(run.Protocol))
+	}
 	if mine := (reports.Suite{Version: suite.Version, Digest: suite.Digest()}); res.Suite != mine {
 		return nil, nil, usagef("%s: suite %s (%s) judged, and this program has %s (%s): certify with the program that ran",
 			o.results, res.Suite.Version, res.Suite.Digest, mine.Version, mine.Digest)
@@ -290,6 +293,10 @@ func (o certifyOptions) killFigures(protocol, role string) (*certificate.KillFig
 			all.Suite.Version, all.Suite.Digest, suite.Digest(), mend)
 	}
 	figures, ok := all.Figures(protocol, role)
+	if !ok && o.kills == "" && folders[protocol] != "" {
+		return nil, usagef("certify: nothing shows yet that the scenarios of %s find faults "+
+			"(parley mutants --protocol %[1]s -o kills.json, and --kills kills.json)", folders[protocol])
+	}
 	if !ok && o.kills == "" {
 		return nil, usagef("certify: this build of %s is incomplete, and your run is not to blame: it has no proofs of the "+
 			"suite of %s as it judged (%s)", program, titleWithRole(protocol, role), mend)

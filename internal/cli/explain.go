@@ -302,7 +302,8 @@ func describeJudging(w page, b *book, r verdict.Row) {
 		return " (" + strings.Join(roles, ", ") + ")"
 	}
 	for _, p := range b.scenariosOf(r.ID) {
-		scenarios = append(scenarios, fmt.Sprintf("%s  %s%s  %s", p.ID, p.Name, of(b.scenarioRoles(p)...), p.Location))
+		scenarios = append(scenarios, fmt.Sprintf("%s  %s%s  %s", p.ID, p.Name, of(b.scenarioRoles(p)...),
+			scenarioPlace(p, b.ledger.Protocol)))
 	}
 	for _, m := range b.monitorsOf(r.ID) {
 		monitors = append(monitors, explained(w.lang, m.Name+of(b.monitorRoles(m)...), m.Text))
@@ -381,7 +382,7 @@ func aboutScenario(b *book, pl runner.Planned, l lang.Lang) string {
 	field := newPage(&out, l).field
 	field("feature", pl.Feature)
 	field("rule", reports.RuleIn(pl.Rule, l))
-	field("place", pl.Location)
+	field("place", scenarioPlace(pl, b.ledger.Protocol))
 	if b.hasRoles() {
 		field("roles", strings.Join(b.scenarioRoles(pl), ", "))
 	}
@@ -405,7 +406,7 @@ func aboutScenario(b *book, pl runner.Planned, l lang.Lang) string {
 			fmt.Fprintf(&out, "  %-9s    %s\n", "", by)
 		}
 	}
-	command := fmt.Sprintf("%s run --protocol %s", program, b.ledger.Protocol)
+	command := fmt.Sprintf("%s run --protocol %s", program, spelled(b.ledger.Protocol))
 	if roles := b.scenarioRoles(pl); b.hasRoles() && !slices.Contains(roles, b.roles[0]) {
 		command += " --role " + roles[0]
 	}

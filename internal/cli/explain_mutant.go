@@ -10,13 +10,14 @@ import (
 	"parley/runner"
 )
 
-// mutantPages renders everything about the mutants of a name: nearly always one.
+// mutantPages renders everything about the mutants of a name: nearly always one. If the command line names protocols by
+// their folders, it asks about these.
 func mutantPages(name string, l lang.Lang) ([]string, error) {
 	var pages []string
 	for _, protocol := range suite.Names() {
 		for _, role := range suite.Roles(protocol) {
 			for _, m := range bundle.Mutants(suite.Kinds(), protocol, role) {
-				if m.ID != name {
+				if m.ID != name || len(folders) > 0 && folders[protocol] == "" {
 					continue
 				}
 				b, err := openBook(protocol)
@@ -71,7 +72,7 @@ func foundBy(b *book, m runner.Mutant, role string, l lang.Lang) (found []string
 	failing := failingScenarios(b.ledger.Protocol, role, m)
 	for _, p := range b.scenarios {
 		if failing[p.ID] {
-			found = append(found, fmt.Sprintf("%s  %s  %s", p.ID, p.Name, p.Location))
+			found = append(found, fmt.Sprintf("%s  %s  %s", p.ID, p.Name, scenarioPlace(p, b.ledger.Protocol)))
 		}
 	}
 	if more := len(found) - 1; more > 0 {
@@ -83,7 +84,7 @@ func foundBy(b *book, m runner.Mutant, role string, l lang.Lang) (found []string
 	for _, id := range m.Clauses {
 		for _, p := range b.scenariosOf(id) {
 			if b.appliesTo(p, role) {
-				found = append(found, fmt.Sprintf("%s  %s  %s", p.ID, p.Name, p.Location))
+				found = append(found, fmt.Sprintf("%s  %s  %s", p.ID, p.Name, scenarioPlace(p, b.ledger.Protocol)))
 			}
 		}
 		for _, monitor := range b.monitorsOf(id) {

@@ -288,7 +288,8 @@ func playedAgainst(name string, h recording.Header) (*subject, steps.Protocol, e
 		return nil, nil, usagef("the recording names no protocol in its first line")
 	}
 	if _, err := suite.Find(h.Protocol); err != nil {
-		return nil, nil, usagef("the recording is one of the protocol %q, which is not known here", h.Protocol)
+		return nil, nil, usagef("the recording is one of the protocol %q, which is not known here (%s)", h.Protocol,
+			inFolder(h.Protocol))
 	}
 	sub, err := subjectOf(name, givenList(h.Protocol), nil)
 	if err != nil {

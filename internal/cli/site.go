@@ -41,6 +41,7 @@ ones are listed as expired. With --keys only the certificates of these holders a
 		"`DIR` for the site; an earlier site is replaced (default site, in the folder of the certificates)")
 	declareLangOf(f, &o.lang, "the site, and of what is printed: en or zh; certificates and badges are the same in each")
 	f.StringVar(&o.keys, "keys", "", "`DIR` of public keys, HOLDER.pub (default any key)")
+	takeFolder(c)
 	return c
 }
 

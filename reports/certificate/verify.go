@@ -201,7 +201,10 @@ func (c *Certificate) checkKills(s Suite, l lang.Lang) Check {
 		return Check{OfKills, Unknown, l.Say("this program has none of that suite")}
 	}
 	mine, ok := s.Kills.Figures(p.Target.Protocol, p.Target.Role)
-	if !ok || mine.Digest != p.Kills.Digest || mine.Mutants != p.Kills.Mutants || mine.Killed != p.Kills.Killed ||
+	if !ok { // such as a protocol of a folder
+		return Check{OfKills, Unknown, l.Say("this program has none of that suite")}
+	}
+	if mine.Digest != p.Kills.Digest || mine.Mutants != p.Kills.Mutants || mine.Killed != p.Kills.Killed ||
 		mine.Proved != p.Kills.Proved || !slices.Equal(mine.Unproved, p.Kills.Unproved) {
 		return Check{OfKills, Bad, l.Say("it is not the one that this program has for the suite")}
 	}
