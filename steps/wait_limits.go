@@ -369,6 +369,11 @@ func kindOf(ctx context.Context, e Wait) string {
 	if e.Kind != "" {
 		return e.Kind
 	}
+	return KindOf(ctx)
+}
+
+// KindOf returns the kind of a step's waits that set none themselves.
+func KindOf(ctx context.Context) string {
 	kind, _ := ctx.Value(kindKey{}).(string)
 	return kind
 }

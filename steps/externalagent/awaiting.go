@@ -110,7 +110,9 @@ func (l span) passed() string {
 func (s *suite) awaitAgent(
 	ctx context.Context, after int, within span, match func(*transcript.Record) bool,
 ) (transcript.Record, *verdict.Miss) {
-	return s.awaitAgentOr(ctx, after, within, func(r *transcript.Record) bool { return fromAgent(r) && match(r) })
+	return s.awaitAgentOr(ctx, steps.KindOf(ctx), after, within, func(r *transcript.Record) bool {
+		return fromAgent(r) && match(r)
+	})
 }
 
 // fromAgent matches what the target sends on its connections.
@@ -118,26 +120,28 @@ func fromAgent(r *transcript.Record) bool {
 	return strings.HasPrefix(r.Conn, model.AgentParty) && r.Dir == transcript.Received
 }
 
-// awaitAgentOr waits for any record. The limit restarts with each act of the agent (acts). If the agent is silent for a
-// quarter of the limit, the participant speaks, in case the agent waits for that. Once the agent's process has ended,
-// only what is still in transit is awaited. match sees each record once. See awaitDriven for an agent with hooks.call.
+// awaitAgentOr waits for any record. The limit restarts with each act of the agent (acts), but not for ever, and may be
+// shortened (absences.go, by what is awaited). If the agent is silent for a quarter of the limit, the participant
+// speaks, in case the agent waits for that. Once the agent's process has ended, only what is still in transit is
+// awaited. match sees each record once. See awaitDriven for an agent with hooks.call.
 func (s *suite) awaitAgentOr(
-	ctx context.Context, after int, within span, match func(*transcript.Record) bool,
+	ctx context.Context, awaited string, after int, within span, match func(*transcript.Record) bool,
 ) (transcript.Record, *verdict.Miss) {
 	if d := s.driven(); d != nil {
 		return s.awaitDriven(ctx, d, after, within, match)
 	}
-	first, gone, spoken := within.Duration/4, "", false
+	gone, spoken := "", false
 	var did acts
-	limited, cancel := deadline.WithLimit(ctx, first)
+	wait := s.newAgentWait(awaited, within, after)
+	limited, cancel := deadline.WithLimit(ctx, wait.limit()/4)
 	defer func() { cancel() }()
 	anew := func() {
-		limit := within.Duration
+		limit := wait.limit()
 		switch {
 		case gone != "":
 			limit = s.Env.Profile.Limits.Quiet.Duration
 		case !spoken:
-			limit = first
+			limit /= 4
 		}
 		cancel()
 		limited, cancel = deadline.WithLimit(ctx, limit)
@@ -149,11 +153,16 @@ func (s *suite) awaitAgentOr(
 		}
 		matched, acted := false, false
 		rec, err := s.T.Await(limited, after, func(r *transcript.Record) bool {
-			after, matched, acted = r.N, match(r), did.act(r)
+			after, matched = r.N, match(r)
+			if !matched {
+				acted = did.act(r)
+				wait.sees(r)
+			}
 			return matched || acted || fromAgent(r) && closed(r) || strings.HasPrefix(r.Label, model.Exited)
 		})
 		switch {
 		case matched:
+			wait.over(true)
 			return rec, nil
 		case err == nil && acted:
 			anew()
@@ -162,14 +171,16 @@ func (s *suite) awaitAgentOr(
 			s.CutOff()
 			return rec, &verdict.Miss{Reason: "the scenario was cut off"}
 		case gone != "":
+			wait.gone()
 			return rec, &verdict.Miss{Reason: gone}
 		case spoken:
-			return rec, &verdict.Miss{Reason: cmp.Or(did.again(), within.passed()), Late: true}
+			wait.over(false)
+			return rec, &verdict.Miss{Reason: cmp.Or(did.again(), wait.passed()), Late: true}
 		default:
 			s.nudge(ctx)
 			spoken = true
 			cancel()
-			limited, cancel = deadline.WithLimit(ctx, within.Duration-first)
+			limited, cancel = deadline.WithLimit(ctx, wait.limit()*3/4)
 		}
 	}
 }

@@ -306,7 +306,7 @@ func (s *suite) begun(before int) int {
 // awaitRemark waits for the n-th remark with a label.
 func (s *suite) awaitRemark(ctx context.Context, label string, n int) (transcript.Record, error) {
 	calls := 0
-	rec, miss := s.awaitAgentOr(ctx, s.agent.started, s.pace(), func(r *transcript.Record) bool {
+	rec, miss := s.awaitAgentOr(ctx, label, s.agent.started, s.pace(), func(r *transcript.Record) bool {
 		switch {
 		case r.Kind == transcript.Remark && r.Label == label:
 			n--

@@ -268,7 +268,7 @@ func joinedAndAct(records []transcript.Record) (joined, act *transcript.Record) 
 
 // joinedAt waits until the agent has been sent relay.joined.
 func (s *suite) joinedAt(ctx context.Context) (transcript.Record, error) {
-	rec, miss := s.awaitAgentOr(ctx, s.agent.started, s.joinLimit(), sent(vocab.RelayJoined))
+	rec, miss := s.awaitAgentOr(ctx, vocab.RelayJoined, s.agent.started, s.joinLimit(), sent(vocab.RelayJoined))
 	if miss == nil {
 		return rec, nil
 	}
