@@ -36,8 +36,8 @@ func (rd *reader) describe(s *Sketch) {
 		return
 	}
 	if len(d.drivers) == 0 {
-		d.open, d.send, d.ws = s.SSE, s.Send, s.WS
-		for _, one := range []struct{ driver, path string }{{target.SSE, s.SSE}, {target.WS, s.WS}} {
+		d.open, d.send, d.ws, d.post.path = s.SSE, s.Send, s.WS, s.Post
+		for _, one := range []struct{ driver, path string }{{target.SSE, s.SSE}, {target.WS, s.WS}, {target.Post, s.Post}} {
 			if one.path != "" {
 				d.drivers = append(d.drivers, one.driver)
 			}

@@ -1,6 +1,7 @@
 package pack
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -52,7 +53,8 @@ func DraftFrom(id string, s *Sketch) (map[string][]byte, error) {
 	for _, name := range []string{"server.yaml", "mutants.yaml", id + ".md"} {
 		delete(out, name)
 	}
-	d := &drafting{id: id, prefix: prefixOf(id), Sketch: s}
+	of := *s
+	d := &drafting{id: id, prefix: prefixOf(id), Sketch: &of}
 	out["protocol.yaml"], out["clauses.yaml"] = d.protocol(), d.clauses()
 	out["1_first.feature"] = d.feature()
 	for _, m := range append(slices.Clone(s.Sends), s.Receives...) {
@@ -107,12 +109,36 @@ func (d *drafting) protocol() []byte {
 	for _, m := range d.Receives {
 		types = append(types, yamlText(m.Type))
 	}
-	say("\nreceives: [%s]\n\nrules:", strings.Join(types, ", "))
+	say("\nreceives: [%s]\n%s\nrules:", strings.Join(types, ", "), d.keeps())
 	for i, kind := range d.judged() {
 		say("  - {on: %s, valid: true, clauses: %s-%03d}", yamlText(kind), d.prefix, i+1)
 	}
 	say("  # - {on: ping, owes: {type: pong, where: it.n == act.n}, clauses: %s-%03d}", d.prefix, len(d.judged())+1)
 	return []byte(b.String())
+}
+
+// keeps says which messages fill the holes of the addresses: those with such a member, or else the first one.
+func (d *drafting) keeps() string {
+	var b strings.Builder
+	for _, m := range hole.FindAllStringSubmatch(d.SSE+d.Send+d.WS+d.Post, -1) {
+		if len(d.Receives) == 0 || strings.Contains(b.String(), " "+m[1]+":") {
+			continue
+		}
+		on, note := cmp.Or(d.Greeting, d.Receives[0].Type), "   # a guess: which message tells it?"
+		for _, r := range d.Receives {
+			members, _ := r.Schema["properties"].(map[string]any)
+			if _, has := members[m[1]]; has {
+				on, note = r.Type, ""
+				break
+			}
+		}
+		fmt.Fprintf(&b, "  - {on: %s, %s: it?.%[2]s}%s\n", yamlText(on), m[1], note)
+		d.Greeting = cmp.Or(d.Greeting, on) // clients wait for it before they send
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "\nkeeps:\n" + b.String()
 }
 
 // types says where messages have their type.

@@ -38,10 +38,13 @@ func FromAsyncAPI(name string, text []byte) (*Sketch, error) {
 		return nil, fmt.Errorf("%s: its schemas have more than %d values with their references followed", name, maxSketched)
 	}
 	s.Sent, s.Type = typePointer(s.Sends), typePointer(s.Receives)
+	if path, posted := strings.CutPrefix(s.Send, "POST "); posted && s.SSE == "" {
+		s.Post, s.Send = path, "" // the answers come to the requests
+	}
 	switch {
-	case s.SSE == "" && s.WS == "":
-		return nil, fmt.Errorf("%s: no channel is a WebSocket or an event stream (bindings: {ws: {}}, or {http: {method: "+
-			"GET}})", name)
+	case s.SSE == "" && s.WS == "" && s.Post == "":
+		return nil, fmt.Errorf("%s: no channel is a WebSocket, an event stream or one of requests (bindings: {ws: {}}, or "+
+			"{http: {method: GET}}, or POST)", name)
 	case len(s.Sends) == 0 && len(s.Receives) == 0:
 		return nil, errors.New(name + ": its operations have no messages")
 	}

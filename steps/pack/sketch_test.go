@@ -112,6 +112,28 @@ func sketched(t *testing.T, at string) *Sketch {
 	return s
 }
 
+// TestExported: what a folder exports as AsyncAPI becomes a folder that loads, also with holes in addresses and over
+// requests alone.
+func TestExported(t *testing.T) {
+	for name, want := range map[string]string{"ticket-desk": "  - {on: welcome, client: it?.client}",
+		"mcp": "post: {path: /mcp}", "ag-ui": "post: {path: ", "session-chat": "ws: {path: "} {
+		p, err := Load("../../examples/packs/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := FromAsyncAPI("a.json", p.AsyncAPI("localhost:3000"))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		_, files := drafted(t, s)
+		waits := strings.Contains(string(files["1_first.feature"]), "client A receives \"welcome\"")
+		if !strings.Contains(string(files["protocol.yaml"]), want) || waits != (name == "ticket-desk") {
+			t.Errorf("%s: no %s in\n%s", name, want, files["protocol.yaml"])
+		}
+	}
+}
+
 // TestNoSketch: what tells no protocol is refused with what it lacks.
 func TestNoSketch(t *testing.T) {
 	const ws = "asyncapi: 3.0.0\nchannels: {c: {address: /c, bindings: {ws: {}}}}\noperations: {o: {action: send, " +
