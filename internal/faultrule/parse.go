@@ -16,7 +16,7 @@ const maxNumber = 1_000_000_000
 
 // Parse reads a file of faults. name stands for it in errors, which join a *script.Error for each mistake, in order.
 func Parse(name string, text []byte) (*Set, error) {
-	p := &parsing{}
+	p := &parsing{&script.Reader{}}
 	s := &Set{}
 	if root := p.Read(text, "file of faults"); root.There() && p.Keys(root, "a file of faults", "seed", "faults") {
 		if seed := root.At("seed"); seed.There() {
@@ -42,10 +42,22 @@ func Parse(name string, text []byte) (*Set, error) {
 	return s, nil
 }
 
+// ReadIn reads a fault, or a list of them, within another document. The mistakes are those of its reader.
+func ReadIn(r *script.Reader, v script.Value) {
+	all, several := v.Items()
+	if !several {
+		all = []script.Value{v}
+	}
+	p := &parsing{r}
+	for i, one := range all {
+		p.readRule(one, i+1)
+	}
+}
+
 // connections matches the names that gates give to connections.
 var connections = regexp.MustCompile(`^C[1-9][0-9]*$`)
 
-type parsing struct{ script.Reader }
+type parsing struct{ *script.Reader }
 
 // readNumber reads a whole number.
 func (p *parsing) readNumber(v script.Value, what string, least, most int) int {
@@ -156,7 +168,11 @@ func (p *parsing) readKind(v script.Value, r *Rule) {
 		return
 	}
 	r.Do = v.Keys()[0]
-	k, in := kinds[r.Do], v.At(r.Do)
+	k, known := kinds[r.Do]
+	if !known { // it is told
+		return
+	}
+	in := v.At(r.Do)
 	switch k.value {
 	case number:
 		r.N = p.readNumber(in, r.Do, k.least, k.most)

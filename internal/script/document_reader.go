@@ -23,6 +23,7 @@ func (r *Reader) Read(text []byte, what string) Value {
 	root, errs := readYAML(text)
 	for _, e := range errs {
 		e.Text = strings.Replace(e.Text, "a script is", "a "+what+" is", 1)
+		e.Text = strings.Replace(e.Text, "a script has", "a "+what+" has", 1)
 		e.Text = strings.Replace(e.Text, "the script is", "the "+what+" is", 1)
 	}
 	if r.p.errs = append(r.p.errs, errs...); len(errs) > 0 {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"parley/features/verdict"
 	"parley/internal/faultrule"
 	"parley/internal/script"
 	"parley/internal/words"
@@ -21,7 +20,6 @@ import (
 	"parley/reference-server/launch"
 	"parley/simulator/counterpart"
 	"parley/simulator/fault"
-	"parley/steps"
 	"parley/steps/pack"
 	"parley/target"
 )
@@ -104,38 +102,22 @@ type changes struct {
 // readMutants reads the faults, and checks that each has a row that names tested clauses.
 func (t *player) readMutants(text []byte, name string, p *pack.Pack) error {
 	rows, err := catalogue.Read(text)
+	if err == nil && len(rows) == 0 {
+		t.set = catalogue.New[changes, func(*changes)](text)
+		return nil
+	}
+	if mistakes := t.checkMutants(text, name, p); mistakes != nil {
+		return mistakes // all of them, where err is the first
+	}
 	if err != nil {
 		return fmt.Errorf("%s:%w", name, err)
 	}
 	of := map[string]func(*changes){}
-	var mistakes []error
 	for _, m := range rows {
-		if m.Fault != "" || len(m.Vars) > 0 {
-			of[m.ID] = func(c *changes) { c.vars, c.faults = m.Vars, m.Fault }
-		}
-		if t.script == nil {
-			continue // a mistake in it is told
-		}
-		if _, err := t.script.With(m.Vars); err != nil {
-			mistakes = append(mistakes, fmt.Errorf("%s: %s: %w", name, m.ID, err))
-		}
+		of[m.ID] = func(c *changes) { c.vars, c.faults = m.Vars, m.Fault }
 	}
 	t.set = catalogue.New(text, of)
-	ledger, err := steps.LedgerOf(p)
-	if err != nil {
-		return err
-	}
-	for _, problem := range t.set.Problems(isTested(ledger)) {
-		mistakes = append(mistakes, fmt.Errorf("%s: %s", name, problem))
-	}
-	return errors.Join(mistakes...)
-}
-
-func isTested(l *verdict.Ledger) func(string) bool {
-	return func(clause string) bool {
-		row, known := l.Row(clause)
-		return known && row.Tested()
-	}
+	return nil
 }
 
 // launcher plays the server, correct or with a fault.

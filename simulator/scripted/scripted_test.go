@@ -27,14 +27,30 @@ func TestMistakes(t *testing.T) {
 		{"server.yaml", "script: a\nprotocol: ticket-desk\nas: server\nruls: []\n",
 			`server.yaml:4:1: a script has no "ruls"`},
 		{"server.yaml", "", "mutants.yaml: its faults are those of a server, and there is no server.yaml"},
-		{"mutants.yaml", "- {id: a, clause: [TD-008]}\n", `mutants.yaml:1:11: unknown key "clause"`},
-		{"mutants.yaml", "- id: a\n  clauses: [TD-008]\n  why: b\n", "mutants.yaml: a has no fault"},
-		{"mutants.yaml", strings.Replace(row, "TD-008", "TD-999", 1), "mutants.yaml: a: clause TD-999 is not tested"},
-		{"mutants.yaml", strings.Replace(row, "why: b, ", "", 1), "mutants.yaml: a lacks why or clauses"},
-		{"mutants.yaml", row + row, "two rows"},
+		{"mutants.yaml", "- {id: a, clause: [TD-008]}\n",
+			`mutants.yaml:1:11: a mutant has no "clause" (did you mean "clauses"?)`},
+		{"mutants.yaml", "- id: a\n  clauses: [TD-008]\n  why: b\n  vars: 7\n",
+			"mutants.yaml:4:9: vars is a map, and this is a single value"},
+		{"mutants.yaml", "- id: a\n  clauses: [TD-008]\n  why: b\n", "mutants.yaml:1:3: a has no fault (fault: {on: "},
+		{"mutants.yaml", "\n" + strings.Replace(row, "TD-008", "TD-999", 1),
+			"mutants.yaml:2:21: no clause of clauses.yaml has the id TD-999 (did you mean"},
+		{"mutants.yaml", strings.Replace(row, "why: b, ", "", 1), "mutants.yaml:1:4: a lacks why"},
+		{"mutants.yaml", strings.Replace(row, "clauses: [TD-008], ", "", 1), "mutants.yaml:1:4: a lacks clauses"},
+		{"mutants.yaml", row + row, "mutants.yaml:2:8: a is the mutant in line 1 already"},
+		{"mutants.yaml", row + strings.Replace(row, "id: a", "id: B_c", 1),
+			`mutants.yaml:2:8: the id "B_c" has other characters`},
 		{"mutants.yaml", "- {id: a, clauses: [TD-008], why: b, vars: {aks: false}}\n",
-			`no variable "aks" (did you mean "asks"?)`},
-		{"mutants.yaml", strings.Replace(row, "drop", "drp", 1), `did you mean "drop"?`},
+			`mutants.yaml:1:50: ticket-desk has no variable "aks" (did you mean "asks"?)`},
+		{"mutants.yaml", "# none\n" + strings.Replace(row, "drop", "drp", 1),
+			`mutants.yaml:2:74: "drp" is not a fault (did you mean "drop"?)`},
+		{"mutants.yaml", strings.Replace(row, "on: pong", "on: pang", 1),
+			`mutants.yaml:1:50: protocol.yaml knows no message "pang" (did you mean "ping"?)`},
+		{"mutants.yaml", strings.Replace(row, "do: drop", "do: {behind: {type: [pong, pang]}}", 1),
+			`no message "pang" (did you mean "ping"?)`},
+		{"mutants.yaml", strings.Replace(row, "why: b", `control: "@TD-998", why: b`, 1),
+			`mutants.yaml:1:39: the control "@TD-998" selects no scenario (it names tags of scenarios`},
+		{"mutants.yaml", strings.Replace(row, "why: b", `control: "@TD-008 or", why: b`, 1),
+			`mutants.yaml:1:39: control: tag expression "@TD-008 or"`},
 	} {
 		dir := t.TempDir()
 		if err := os.CopyFS(dir, os.DirFS(desk)); err != nil {
@@ -54,6 +70,28 @@ func TestMistakes(t *testing.T) {
 		if _, _, err = scripted.Target(p, dir); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s %q: %v\nwant … %s", c.file, c.text, err, c.want)
 		}
+	}
+}
+
+// TestAllMistakes: the mistakes of mutants.yaml are told all at once.
+func TestAllMistakes(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(desk)); err != nil {
+		t.Fatal(err)
+	}
+	const text = "- {id: a, clauses: [TD-999], why: b, fault: [{on: pong, do: drp}, {on: pang, do: drop}]}\n" +
+		"- {id: b, clauses: [TD-008], why: b, fault: {do: {nth: 1}}, control: \"@x\"}\n# - id: left-out\n"
+	if err := os.WriteFile(filepath.Join(dir, "mutants.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, err := pack.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = scripted.Target(p, dir)
+	told := func(line string) int { return strings.Count(err.Error(), "mutants.yaml:"+line+":") }
+	if err == nil || told("1") != 3 || told("2") != 2 {
+		t.Errorf("%v\nwant three mistakes in line 1, and two in line 2", err)
 	}
 }
 
@@ -111,7 +149,7 @@ func TestUnfired(t *testing.T) {
 		t.Fatal(err)
 	}
 	const text = "- {id: a, clauses: [TD-008], why: b, fault: [{on: pong, from: server, do: {remove: /ref}}, " +
-		"{on: pang, do: drop}]}\n"
+		"{on: ping, from: server, do: drop}]}\n"
 	if err := os.WriteFile(filepath.Join(dir, scripted.MutantsFile), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

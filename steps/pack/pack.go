@@ -190,6 +190,13 @@ func (p *Pack) Types() []string {
 	return slices.Compact([]string{string(p.doc.typeAt), string(p.doc.sentAt)})
 }
 
+// Messages returns the types of all messages, sorted.
+func (p *Pack) Messages() []string {
+	all := append(sorted(p.doc.sends), p.doc.receives...)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // checkClauses checks that the rules name clauses of the ledger, and finds those that the steps must judge.
 func (p *Pack) checkClauses(name string) error {
 	of := p.files[p.doc.id+"/clauses.yaml"]
