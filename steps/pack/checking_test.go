@@ -85,6 +85,18 @@ func TestMistakenClauses(t *testing.T) {
 	}
 }
 
+// TestLedgerOfAnother: a ledger of another protocol is told at the line that names it.
+func TestLedgerOfAnother(t *testing.T) {
+	_, err := LoadFS(fstest.MapFS{"clauses.yaml": {Data: []byte("# clauses\n" +
+		strings.Replace(ledger, "protocol: ping-pong", "protocol: qq", 1))},
+		"protocol.yaml": {Data: fmt.Appendf(nil, protocol, "  - {on: ping, owes: pong, clauses: PP-001}")}}, "pp")
+	const want = "pp/clauses.yaml:3: these are the clauses of qq, and protocol.yaml is that of ping-pong " +
+		"(protocol: ping-pong)"
+	if err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
 // TestNoFile: what is no file is told, and not waited for.
 func TestNoFile(t *testing.T) {
 	files := waitingFS{t, fstest.MapFS{"clauses.yaml": {Data: []byte(ledger)}, "1.feature": {Mode: fs.ModeNamedPipe},

@@ -1,9 +1,11 @@
 package pack
 
 import (
+	"bytes"
 	_ "embed"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"path"
 	"path/filepath"
@@ -28,22 +30,18 @@ func (p *Pack) readSchemas(files map[string][]byte, name string) error {
 	var mistakes []error
 	p.doc.schemas = map[string]*toolschema.Tool{}
 	for _, at := range slices.Sorted(maps.Keys(files)) {
+		place := filepath.Join(name, at)
 		fail := func(format string, args ...any) {
-			mistakes = append(mistakes, fmt.Errorf("%s: %s", filepath.Join(name, at), fmt.Sprintf(format, args...)))
+			mistakes = append(mistakes, fmt.Errorf("%s: %s", place, fmt.Sprintf(format, args...)))
 		}
 		kind := strings.TrimSuffix(path.Base(at), ".json")
 		if known := append(sorted(p.doc.sends), p.doc.receives...); !slices.Contains(known, kind) {
 			fail("no message has the type %q (%s)", kind, words.Suggest(kind, known, "there are "+strings.Join(known, ", ")))
 			continue
 		}
-		v, _, err := wjson.Decode(files[at])
-		schema, _ := v.(map[string]any)
-		if err != nil || schema["type"] != "object" {
-			fail(`it is not a JSON Schema of an object ("type": "object")`)
-			continue
-		}
-		if at := refersElsewhere(schema); at != "" {
-			fail("$ref %q: it refers to nothing outside of its own file (#/$defs/…)", at)
+		schema, err := objectSchema(files[at], place)
+		if err != nil {
+			mistakes = append(mistakes, err)
 			continue
 		}
 		tools, err := toolschema.Parse([]any{map[string]any{"name": kind, "parameters": schema}})
@@ -60,12 +58,48 @@ func (p *Pack) readSchemas(files map[string][]byte, name string) error {
 		p.doc.schemas[kind] = &tools[0]
 	}
 	for _, r := range p.doc.rules {
-		if r.valid && len(p.doc.schemas) == 0 {
+		if r.valid && len(files) == 0 {
 			mistakes = append(mistakes, fmt.Errorf("%s:%d: valid: there are no JSON Schemas (%s/TYPE.json)",
 				filepath.Join(name, "protocol.yaml"), r.line, schemaFolder))
 		}
 	}
 	return errors.Join(mistakes...)
+}
+
+// objectSchema reads a JSON Schema of an object. place stands for its file in mistakes.
+func objectSchema(text []byte, place string) (map[string]any, error) {
+	v, _, err := wjson.Decode(text)
+	var at *wjson.SyntaxError
+	if errors.As(err, &at) {
+		before := text[:min(int(at.Offset), len(text))]
+		what := at.Err.Error()
+		if errors.Is(at.Err, io.ErrUnexpectedEOF) {
+			what = "it ends in the middle"
+		}
+		return nil, fmt.Errorf("%s:%d:%d: it is not JSON: %s", place, bytes.Count(before, []byte("\n"))+1,
+			len(before)-bytes.LastIndexByte(before, '\n'), what)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: it is not JSON: %w", place, err)
+	}
+	schema, is := v.(map[string]any)
+	if !is {
+		return nil, fmt.Errorf(`%s: a JSON Schema of a message is an object (begin with {"type": "object"})`, place)
+	}
+	if ref := refersElsewhere(schema); ref != "" {
+		return nil, fmt.Errorf("%s: $ref %q: it refers to nothing outside of its own file (#/$defs/…)", place, ref)
+	}
+	switch kind, typed := schema["type"]; {
+	case kind == "object":
+		return schema, nil
+	case typed:
+		said, _ := json.Marshal(kind, json.Deterministic(true), jsonform.Unescaped)
+		return nil, fmt.Errorf(`%s: its type is %s, and a message is an object ("type": "object")`, place, said)
+	case schema["$ref"] != nil:
+		return nil, fmt.Errorf(`%s: a $ref at the top does not say that it is an object (add "type": "object" beside it)`,
+			place)
+	}
+	return nil, fmt.Errorf(`%s: it has no type, and a message is an object (add "type": "object")`, place)
 }
 
 // refersElsewhere returns the first reference to another file in a schema; "" if there is none.
