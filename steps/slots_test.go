@@ -1,16 +1,31 @@
 package steps
 
 import (
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
-// pool counts loans.
-type pool struct{ lent, times int }
+// pool counts loans. Several waits may use it at once; read it when they are over, or durably blocked.
+type pool struct {
+	mu          sync.Mutex
+	lent, times int
+}
 
-func (p *pool) LendSlot() bool { p.lent++; p.times++; return true }
-func (p *pool) ReclaimSlot()   { p.lent-- }
+func (p *pool) LendSlot() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lent++
+	p.times++
+	return true
+}
+
+func (p *pool) ReclaimSlot() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lent--
+}
 
 // TestLending: a scenario lends its slot after waiting for a second and its held turns after two, and takes both back
 // when it continues. Nothing is lent while the target may be slow because of the load.
