@@ -41,7 +41,7 @@ func (s *suite) fence(ctx context.Context, c *client) error {
 		return steps.NotTestedf("fence: the target had closed the connection of client %s before the act, "+
 			"so its silence proves nothing", c.name)
 	}
-	if s.actor != nil {
+	if s.actor != nil && s.actor.act.mark == s.mark { // of any other act the answer has been awaited
 		s.settleHTTP(ctx, s.actor, s.mark)
 	}
 	if binding.Of(s.Env.Profile).Correlation.Single && c.session == "" {
