@@ -42,7 +42,7 @@ const (
 type Scenario struct {
 	ID       string // such as AS-4.1-06; the name of its subtest
 	Name     string
-	Location string // of the scenario: features/<protocol>/<file>:<line>, or the file of a suite of yours
+	Location string // of the scenario: features/<protocol>/<file>:<line>, or in the folder of yours
 	Driver   string
 	Outcome  string
 	Reason   string    // of an outcome other than passed

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"parley/features/verdict"
@@ -244,8 +245,9 @@ func annotationOf(run *Run, f finding) annotation {
 		a.text += fmt.Sprintf("\nfound %d times", n)
 	}
 	at := cmp.Or(h.Failure.Location, h.Scenario.Location)
-	if file, line, own := strings.Cut(at, ":"); own && !strings.HasPrefix(file, "features/") {
-		a.file, a.line = file, line
+	file, line := splitLocation(at)
+	if file != at && (run.Folder != "" || !strings.HasPrefix(file, "features/")) {
+		a.file, a.line = file, strconv.FormatInt(line, 10)
 	}
 	return a
 }

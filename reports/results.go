@@ -218,7 +218,7 @@ type Scenario struct {
 	Name     string              `json:"name"`
 	Feature  string              `json:"feature"`
 	Rule     string              `json:"rule,omitempty"`
-	Location string              `json:"location"` // features/…:line
+	Location string              `json:"location"` // features/…:line; in the folder of the protocol if it has one
 	Driver   string              `json:"driver"`
 	Role     string              `json:"role"`
 	Tags     []string            `json:"tags"` // "@" included

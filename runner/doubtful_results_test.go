@@ -44,7 +44,7 @@ func TestReconsider(t *testing.T) {
 		d.name, d.crowded = "ws", false
 		for i, res := range []steps.Result{failed(0, row.first), failed(row.late, false)} {
 			id := []string{"EA-4.3-01", "EA-4.3-02"}[i]
-			r.acceptResult(d, Planned{ID: id, key: id, Location: "features/a.feature:1"}, res)
+			r.acceptResult(d, Planned{ID: id, key: id, file: "a.feature"}, res)
 		}
 		other := steps.NewWorld(d.envs, nil, "n", []string{"@EA-072"}, nil)
 		if limit := d.envs.Event(); len(r.results["ws"]) > 0 || other.Limit(limit) >= limit {
@@ -66,7 +66,7 @@ func TestHasty(t *testing.T) {
 		r := &run{protocol: p, redact: transcript.NewRedactor(), results: map[string]map[string]reports.Scenario{"ws": {}}}
 		d := crowd(t)
 		d.name, d.crowded = "ws", false
-		pl := Planned{ID: "EA-4.2-10", key: "k", Location: "features/a.feature:1"}
+		pl := Planned{ID: "EA-4.2-10", key: "k", file: "a.feature"}
 		r.acceptResult(d, pl, steps.Result{Outcome: verdict.Passed,
 			Clauses: []verdict.Judgement{{Clause: "EA-054", Outcome: verdict.Passed}},
 			Doubt:   &steps.Doubt{Shown: []string{"EA-054"}, Settled: func() bool { return settled }}})

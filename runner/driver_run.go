@@ -69,7 +69,7 @@ func (r *run) runStage(ctx context.Context, d *driverRun, stage, parallel int) {
 	}
 	var files []string
 	for _, pl := range due {
-		if file := pl.featurePath(); !slices.Contains(files, file) {
+		if file := pl.file; !slices.Contains(files, file) {
 			files = append(files, file)
 		}
 	}
@@ -88,7 +88,7 @@ func (r *run) runStage(ctx context.Context, d *driverRun, stage, parallel int) {
 // by themselves.
 func (d *driverRun) dueScenarios(stage int) (out []Planned) {
 	for _, pl := range d.plan {
-		if pl.featurePath() != "" && pl.Stage == stage && d.isRunning(pl.key) {
+		if pl.file != "" && pl.Stage == stage && d.isRunning(pl.key) {
 			out = append(out, pl)
 		}
 	}

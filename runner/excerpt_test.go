@@ -91,7 +91,7 @@ func plannedOf(t *testing.T, fsys fs.FS, folder string) (out []Planned) {
 		within := scenarioSpans(f.doc.Feature)
 		for _, pickle := range f.pickles {
 			pl := Planned{Name: pickle.Name, key: pickleKey(pickle), span: within[pickle.AstNodeIds[0]]}
-			pl.describePlanned(f.doc, pickle)
+			pl.describePlanned(nil, f.doc, pickle)
 			out = append(out, pl)
 		}
 	}
@@ -107,7 +107,7 @@ func TestExcerptsOfTheSuites(t *testing.T) {
 		}
 		for i := 0; i < len(all); i += 7 {
 			only := all[i : i+1]
-			found, err := parseFeatures(featureExcerpts(features.FS, all, only), "", only[0].featurePath())
+			found, err := parseFeatures(featureExcerpts(features.FS, all, only), "", only[0].file)
 			if err != nil {
 				t.Fatalf("%s: %v", only[0].Location, err)
 			}
@@ -121,7 +121,7 @@ func TestExcerptsOfTheSuites(t *testing.T) {
 				t.Errorf("%s %s is not in its own excerpt", steps.Name(p), only[0].Location)
 			}
 			for _, pl := range all {
-				if pl.featurePath() == only[0].featurePath() && pl.span != only[0].span &&
+				if pl.file == only[0].file && pl.span != only[0].span &&
 					slices.Contains(keys, pl.key) {
 					t.Errorf("%s is in the excerpt of %s", pl.Location, only[0].Location)
 				}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -27,28 +28,15 @@ type Planned struct {
 	Name     string
 	Feature  string
 	Rule     string
-	Location string // features/<protocol>/<file>:<line>
+	Location string // features/<protocol>/<file>:<line>; in the folder of the protocol if it has one
 	Tags     []string
 	Clauses  []string
 	Stage    int // 1 to 3 for preflight, 0 for the rest
 	marks    []string
 	key      string
-	file     string        // the feature file of a user's scenario; "": Location names the file
+	file     string        // the feature file, within the features; "" for a random sequence
 	span     span          // of the suite's own scenarios
 	steps    []writtenStep // those of a Background first; nil if it is in no file
-}
-
-// featurePath returns the scenario's file, within the features; "" for a random sequence.
-func (p Planned) featurePath() string {
-	if p.file != "" {
-		return p.file
-	}
-	at, written := strings.CutPrefix(p.Location, "features/")
-	if !written {
-		return ""
-	}
-	file, _, _ := strings.Cut(at, ":")
-	return file
 }
 
 // Exclusive reports whether the scenario needs a target to itself.
@@ -125,7 +113,7 @@ func readScenarios(fsys fs.FS, p steps.Protocol) ([]Planned, error) {
 			pl := Planned{Name: pickle.Name, Feature: f.doc.Feature.Name, key: pickleKey(pickle),
 				span: within[pickle.AstNodeIds[0]], steps: lines.stepsOf(pickle)}
 			pl.ID = fmt.Sprintf("%s-%s-%02d", p.Kind().Prefix, section, number)
-			pl.describePlanned(f.doc, pickle)
+			pl.describePlanned(p, f.doc, pickle)
 			pl.marks = append(levelTags(pl, ledger), "@"+section)
 			if first, twice := known[pl.key]; twice {
 				return nil, fmt.Errorf("read features of %s: the scenarios at %s and %s are identical: leave one out", protocol,
@@ -186,13 +174,13 @@ func parseFeatures(fsys fs.FS, tags string, paths ...string) ([]feature, error) 
 }
 
 // keepSelected returns the scenarios selected by godog's own options, with the ids that they have among all.
-func keepSelected(all []Planned, fsys fs.FS, protocol string, g GodogOptions) ([]Planned, error) {
+func keepSelected(all []Planned, fsys fs.FS, of steps.Protocol, g GodogOptions) ([]Planned, error) {
 	if g.Tags == "" && len(g.Paths) == 0 {
 		return all, nil
 	}
 	paths := g.Paths
 	if len(paths) == 0 {
-		paths = []string{protocol}
+		paths = []string{steps.Name(of)}
 	}
 	features, err := parseFeatures(fsys, g.Tags, paths...)
 	if err != nil {
@@ -202,7 +190,7 @@ func keepSelected(all []Planned, fsys fs.FS, protocol string, g GodogOptions) ([
 	for _, f := range features {
 		for _, p := range f.pickles {
 			var pl Planned
-			pl.describePlanned(f.doc, p)
+			pl.describePlanned(of, f.doc, p)
 			chosen[pl.Location] = true
 		}
 	}
@@ -254,7 +242,9 @@ func pickleKey(p *messages.Pickle) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-func (p *Planned) describePlanned(doc *messages.GherkinDocument, pickle *messages.Pickle) {
+// describePlanned adds what the file of a scenario says of it. Its place is that in the folder of a protocol that has
+// one: there its user finds it.
+func (p *Planned) describePlanned(of steps.Protocol, doc *messages.GherkinDocument, pickle *messages.Pickle) {
 	for _, t := range pickle.Tags {
 		if idTag.MatchString(t.Name) {
 			continue
@@ -282,7 +272,12 @@ func (p *Planned) describePlanned(doc *messages.GherkinDocument, pickle *message
 		}
 	})
 	file, _, _ := strings.Cut(pickle.Uri, ".feature") // a selection by line leaves the line number in the URI
-	p.Location = fmt.Sprintf("features/%s.feature:%d", file, line)
+	p.file = file + ".feature"
+	at := "features/" + p.file
+	if folder := steps.FolderOf(of); folder != "" {
+		at = strings.TrimSuffix(filepath.ToSlash(folder), "/") + strings.TrimPrefix(p.file, steps.Name(of))
+	}
+	p.Location = fmt.Sprintf("%s:%d", at, line)
 }
 
 func eachScenario(f *messages.Feature, visit func(rule string, s *messages.Scenario)) {

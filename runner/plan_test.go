@@ -302,7 +302,7 @@ func TestKeep(t *testing.T) {
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
-			got, err := keepSelected(plan(t, files), files, "agent-select", r.g)
+			got, err := keepSelected(plan(t, files), files, protocols.Get("agent-select"), r.g)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -311,7 +311,7 @@ func TestKeep(t *testing.T) {
 			}
 		})
 	}
-	if _, err := keepSelected(plan(t, files), files, "agent-select",
+	if _, err := keepSelected(plan(t, files), files, protocols.Get("agent-select"),
 		GodogOptions{Paths: []string{"agent-select/none.feature"}}); err == nil {
 		t.Error("a file that is not there was selected")
 	}

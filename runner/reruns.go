@@ -165,7 +165,7 @@ func (r *run) isPreliminary(d *driverRun, pl Planned, res steps.Result) bool {
 	closed := d.closed[preliminary] || d.again != nil && d.again.alone
 	d.mu.Unlock()
 	hasty := res.Hasty()
-	if closed || pl.Stage != rest || pl.featurePath() == "" || !res.Doubtful() && !hasty {
+	if closed || pl.Stage != rest || pl.file == "" || !res.Doubtful() && !hasty {
 		return false
 	}
 	one := asideResult{pl: pl, told: r.o.Enough != nil || hasty, report: r.prepareResult(d, pl, res), doubt: res.Doubt,

@@ -232,10 +232,8 @@ func (r *run) sumUpRun(ctx context.Context) *reports.Results {
 	defer r.mu.Unlock()
 	interrupted := errors.Is(ctx.Err(), context.Canceled)
 	one := reports.Run{Protocol: steps.Name(r.protocol), Role: r.role, Target: r.describeTarget(),
-		Environment: r.redact.String(r.env), Notes: r.notes, Cuts: r.cuts}
-	if of, is := r.protocol.(steps.Foldered); is {
-		one.Folder = of.Folder()
-	}
+		Environment: r.redact.String(r.env), Notes: r.notes, Cuts: r.cuts,
+		Folder: steps.FolderOf(r.protocol)}
 	one.Obligations = r.obligations()
 	if r.shared != nil {
 		one.TargetStderr = r.redact.String(cut.End(r.lastWords+r.shared.Stderr(), maxStderr))

@@ -251,7 +251,7 @@ func newRun(o Options) (*run, error) {
 	if all, err = withOwn(&o, p, role, all); err != nil {
 		return nil, err
 	}
-	if all, err = keepSelected(forRole(p, role, all), o.FS, steps.Name(p), o.Godog); err != nil {
+	if all, err = keepSelected(forRole(p, role, all), o.FS, p, o.Godog); err != nil {
 		return nil, err
 	}
 	explored, err := planSequences(p, role, o.Explore, sel)

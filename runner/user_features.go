@@ -79,10 +79,9 @@ func ownScenarios(files fs.FS, name string, f OwnFeature, p steps.Protocol, role
 		lines := stepLines(parsed)
 		for _, pickle := range parsed.pickles {
 			pl := Planned{ID: fmt.Sprintf("own-%s-%02d", base, len(out)+1), Name: pickle.Name, Feature: parsed.doc.Feature.Name,
-				key: pickleKey(pickle), file: name, steps: lines.stepsOf(pickle)}
-			pl.describePlanned(parsed.doc, pickle)
-			_, line, _ := strings.Cut(pl.Location, ".feature:")
-			pl.Location = f.Path + ":" + line
+				key: pickleKey(pickle), steps: lines.stepsOf(pickle)}
+			pl.describePlanned(p, parsed.doc, pickle)
+			pl.Location = f.Path + pl.Location[strings.LastIndexByte(pl.Location, ':'):]
 			if !slices.ContainsFunc(steps.Roles(p), func(r string) bool { return pl.hasTag("@" + r) }) {
 				pl.Tags = append(pl.Tags, "@"+role)
 			}
@@ -362,7 +361,7 @@ func scenarioSpans(f *messages.Feature) map[string]span {
 func featureExcerpts(fsys fs.FS, all, wanted []Planned) fs.FS {
 	keep := map[string]map[span]bool{}
 	for _, pl := range wanted {
-		file := pl.featurePath()
+		file := pl.file
 		if keep[file] == nil {
 			keep[file] = map[span]bool{}
 		}
@@ -370,7 +369,7 @@ func featureExcerpts(fsys fs.FS, all, wanted []Planned) fs.FS {
 	}
 	drop := map[string]map[span]bool{}
 	for _, pl := range all {
-		file := pl.featurePath()
+		file := pl.file
 		if kept := keep[file]; kept == nil || kept[pl.span] || pl.span == (span{}) {
 			continue
 		}

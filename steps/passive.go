@@ -26,6 +26,14 @@ type Foldered interface {
 	Folder() string // as it was named
 }
 
+// FolderOf returns the folder from which a protocol was read, as it was named; "" if it has none.
+func FolderOf(p Protocol) string {
+	if of, is := p.(Foldered); is {
+		return of.Folder()
+	}
+	return ""
+}
+
 // Poster is an optional interface of protocols with the driver post, whose requests are answered by themselves.
 type Poster interface {
 	// Posts returns a function that reports whether a request to a target of the profile is one of them, and the headers

@@ -303,7 +303,7 @@ func describeJudging(w page, b *book, r verdict.Row) {
 	}
 	for _, p := range b.scenariosOf(r.ID) {
 		scenarios = append(scenarios, fmt.Sprintf("%s  %s%s  %s", p.ID, p.Name, of(b.scenarioRoles(p)...),
-			scenarioPlace(p, b.ledger.Protocol)))
+			p.Location))
 	}
 	for _, m := range b.monitorsOf(r.ID) {
 		monitors = append(monitors, explained(w.lang, m.Name+of(b.monitorRoles(m)...), m.Text))
@@ -382,7 +382,7 @@ func aboutScenario(b *book, pl runner.Planned, l lang.Lang) string {
 	field := newPage(&out, l).field
 	field("feature", pl.Feature)
 	field("rule", reports.RuleIn(pl.Rule, l))
-	field("place", scenarioPlace(pl, b.ledger.Protocol))
+	field("place", pl.Location)
 	if b.hasRoles() {
 		field("roles", strings.Join(b.scenarioRoles(pl), ", "))
 	}

@@ -72,7 +72,7 @@ func foundBy(b *book, m runner.Mutant, role string, l lang.Lang) (found []string
 	failing := failingScenarios(b.ledger.Protocol, role, m)
 	for _, p := range b.scenarios {
 		if failing[p.ID] {
-			found = append(found, fmt.Sprintf("%s  %s  %s", p.ID, p.Name, scenarioPlace(p, b.ledger.Protocol)))
+			found = append(found, fmt.Sprintf("%s  %s  %s", p.ID, p.Name, p.Location))
 		}
 	}
 	if more := len(found) - 1; more > 0 {
@@ -84,7 +84,7 @@ func foundBy(b *book, m runner.Mutant, role string, l lang.Lang) (found []string
 	for _, id := range m.Clauses {
 		for _, p := range b.scenariosOf(id) {
 			if b.appliesTo(p, role) {
-				found = append(found, fmt.Sprintf("%s  %s  %s", p.ID, p.Name, scenarioPlace(p, b.ledger.Protocol)))
+				found = append(found, fmt.Sprintf("%s  %s  %s", p.ID, p.Name, p.Location))
 			}
 		}
 		for _, monitor := range b.monitorsOf(id) {

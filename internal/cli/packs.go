@@ -73,15 +73,6 @@ var folders = map[string]string{}
 // spelled returns a protocol as a command line names it: by its folder if it has one.
 func spelled(protocol string) string { return cmp.Or(folders[protocol], protocol) }
 
-// scenarioPlace returns the place of a scenario: in the folder of its protocol if it has one.
-func scenarioPlace(p runner.Planned, protocol string) string {
-	in, bundled := strings.CutPrefix(p.Location, "features/"+protocol+"/")
-	if folder := folders[protocol]; bundled && folder != "" {
-		return strings.TrimSuffix(folder, "/") + "/" + in
-	}
-	return p.Location
-}
-
 // inFolder says how a protocol that is unknown here is named if it is one of a folder.
 func inFolder(protocol string) string {
 	return fmt.Sprintf("a protocol of your own is named by its folder: --protocol ./%s", protocol)

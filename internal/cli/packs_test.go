@@ -48,6 +48,7 @@ func TestFolderProtocol(t *testing.T) {
 			filepath.Join(here, "transcripts", "ws-TD-2-01.jsonl")}},
 		{"explain --protocol " + folder + " TD-009", verdict.ExitNonConformant, mute},
 		{"run --protocol " + folder, verdict.ExitNonConformant, mute},
+		{"step       " + folder + "/2_messages.feature:", verdict.ExitNonConformant, mute},
 		{"3 mutants, 3 killed", 0, []string{"mutants", "--protocol", folder, "--only",
 			"nonsense-is-busy,anybodys-ticket,accepted-is-ok"}},
 		{"simulate --protocol " + folder + " --as server --mutant never-closed", 0,
@@ -87,6 +88,57 @@ func TestFolderProtocol(t *testing.T) {
 	if _, errs, code := invoke(t, "list", "--protocol", filepath.Join(dir, "none")); code != verdict.ExitUsage ||
 		!strings.Contains(errs, "cannot be read") {
 		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
+// TestFolderPlaces: scenarios, steps and failures of a folder are named by their files in it, in all that a run writes
+// and lists, and those of bundled protocols by the suite's files.
+func TestFolderPlaces(t *testing.T) {
+	before, bundled := suite, bundle
+	t.Cleanup(func() { suite, bundle, folders = before, bundled, map[string]string{} })
+	invoke := func(args ...string) string {
+		suite, bundle, folders = before, bundled, map[string]string{}
+		var out, errs bytes.Buffer
+		runParley(args, &streams{In: strings.NewReader(""), Out: &out, Err: &errs})
+		return out.String() + errs.String()
+	}
+	here := t.TempDir()
+	folder := filepath.Join(here, "ours")
+	if err := os.CopyFS(folder, os.DirFS(filepath.Join("..", "..", "examples", "packs", "ticket-desk"))); err != nil {
+		t.Fatal(err)
+	}
+	err := errors.Join(os.Mkdir(filepath.Join(folder, "more"), 0o755),
+		os.Rename(filepath.Join(folder, "2_messages.feature"), filepath.Join(folder, "more", "2_messages.feature")),
+		os.WriteFile(filepath.Join(here, "faults.yaml"), []byte("faults:\n- {on: refused, from: server, do: drop}\n"), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(here, "out")
+	said := invoke("run", "--protocol", folder+"/", "--out", out, "--tags", "@TD-009", "--faults",
+		filepath.Join(here, "faults.yaml"), "--format", "json,junit,cucumber,html,markdown,github")
+	place := filepath.ToSlash(filepath.Join(folder, "more", "2_messages.feature"))
+	said += invoke("list", "--protocol", folder, "--scenarios", "--json")
+	written, err := filepath.Glob(filepath.Join(out, "*.*"))
+	transcripts, _ := filepath.Glob(filepath.Join(out, "transcripts", "ws-TD-2-0*.txt"))
+	for _, at := range append(written, transcripts...) {
+		text, err := os.ReadFile(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), place+":") && strings.Contains(string(text), "2_messages.feature") {
+			t.Errorf("%s does not name %s", filepath.Base(at), place)
+		}
+		said += string(text)
+	}
+	if n := strings.Count(said, place+":"); n < 8 || len(transcripts) == 0 || err != nil {
+		t.Errorf("%s is named %d times, %d transcripts: %v\n%s", place, n, len(transcripts), err, said)
+	}
+	if strings.Contains(said, "features/ticket-desk/") {
+		t.Errorf("a place that is no file: %s", said)
+	}
+	if said = invoke("list", "--protocol", "session-chat", "--scenarios", "--json"); !strings.Contains(said,
+		`"location": "features/session-chat/`) {
+		t.Errorf("the scenarios of a bundled protocol: %.300s", said)
 	}
 }
 

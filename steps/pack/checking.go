@@ -54,7 +54,8 @@ func (p *Pack) checkSteps(folder string) error {
 	c.phrases(filepath.Join(folder, "protocol.yaml"))
 	for _, name := range sorted(p.files) {
 		if path.Ext(name) == ".feature" {
-			c.feature(filepath.Join(folder, path.Base(name)), p.files[name].Data, p.isClause)
+			at := filepath.Join(folder, strings.TrimPrefix(name, p.doc.id+"/"))
+			c.feature(at, p.files[name].Data, p.isClause)
 		}
 	}
 	return errors.Join(c.mistakes...)

@@ -173,7 +173,7 @@ func (p *Pack) readFiles(fsys fs.FS, name string, described map[string][]byte) e
 		if isSchema(at) {
 			schemas[at] = b
 		}
-		p.files[p.doc.id+"/"+path.Base(at)] = &fstest.MapFile{Data: b}
+		p.files[p.doc.id+"/"+at] = &fstest.MapFile{Data: b}
 		return nil
 	})
 	p.schemas = withOwn(described, schemas)
