@@ -68,8 +68,12 @@ func (s *suite) report(last int, miss *verdict.Miss) (err error) {
 }
 
 // waited tells the model how a wait on a client's connection has ended, and reports what it has found up to the record
-// that came. If what was awaited did not come, the scenario ends.
+// that came. If what was awaited did not come, the scenario ends; if that is so because the target has rightly ended
+// the connection, nothing is found.
 func (s *suite) waited(c *client, what string, came transcript.Record, miss *verdict.Miss) error {
+	if gone := s.endedFor(c); miss != nil && gone != nil {
+		return gone
+	}
 	if miss != nil && !miss.NotOwed {
 		s.T.Remark(c.name, "%s", model.InVain(what, miss.Reason))
 	}

@@ -18,7 +18,8 @@ import (
 	"parley/test/suitetest"
 )
 
-// closesFormer is a server that ends a connection some time after another one has loaded its session.
+// closesFormer is a server that ends a connection after another one has loaded its session: some time later, or, with
+// a negative time, when that connection sends its next message.
 type closesFormer struct {
 	launch.Handler
 	after time.Duration
@@ -26,6 +27,7 @@ type closesFormer struct {
 	mu      sync.Mutex
 	streams map[string]context.CancelFunc // by connection
 	owners  map[string]string             // session → connection
+	formers map[string]bool               // connections that their next message ends
 }
 
 var givenID = regexp.MustCompile(`"connectionId":"([^"]+)"`)
@@ -59,22 +61,33 @@ func (h *closesFormer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			h.streams[id] = end
 		}}, r.WithContext(ctx))
 		return
-	case !strings.HasPrefix(r.URL.Path, "/session/"):
-		h.Handler.ServeHTTP(w, r)
-		return
 	}
 	body, _ := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(bytes.NewReader(body))
+	var asked struct{ ConnectionID string }
+	_ = json.Unmarshal(body, &asked)
+	if !strings.HasPrefix(r.URL.Path, "/session/") {
+		h.mu.Lock()
+		if h.formers[asked.ConnectionID] {
+			h.streams[asked.ConnectionID]()
+		}
+		h.mu.Unlock()
+		h.Handler.ServeHTTP(w, r)
+		return
+	}
 	answer := httptest.NewRecorder()
 	h.Handler.ServeHTTP(answer, r)
-	var asked struct{ ConnectionID string }
 	var given struct{ Session struct{ ID string } }
-	_, _ = json.Unmarshal(body, &asked), json.Unmarshal(answer.Body.Bytes(), &given)
+	_ = json.Unmarshal(answer.Body.Bytes(), &given)
 	if given.Session.ID != "" {
 		h.mu.Lock()
 		former := h.owners[given.Session.ID]
 		h.owners[given.Session.ID] = asked.ConnectionID
-		if end := h.streams[former]; end != nil && former != asked.ConnectionID {
+		switch end := h.streams[former]; {
+		case end == nil, former == asked.ConnectionID:
+		case h.after < 0:
+			h.formers[former] = true
+		default:
 			time.AfterFunc(h.after, end)
 		}
 		h.mu.Unlock()
@@ -90,13 +103,13 @@ func (h *closesFormer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // nothing: that connection has no session any more (AS-094).
 func TestClosesFormer(t *testing.T) {
 	t.Parallel()
-	for _, after := range []time.Duration{0, 3 * time.Millisecond, 30 * time.Millisecond} {
+	for _, after := range []time.Duration{-1, 0, 3 * time.Millisecond, 30 * time.Millisecond} {
 		t.Run(after.String(), func(t *testing.T) {
 			suitetest.AwaitTurn(t)
 			res := suitetest.JudgeAgentSelect(t, "@AS-094", func(o agentselect.Options) (launch.Handler, error) {
 				h, err := agentselect.New(o)
 				return &closesFormer{Handler: h, after: after, streams: map[string]context.CancelFunc{},
-					owners: map[string]string{}}, err
+					owners: map[string]string{}, formers: map[string]bool{}}, err
 			})
 			if got := suitetest.Broken(res); len(got) > 0 {
 				t.Errorf("broken %v\n%s", got, suitetest.Console(t, res))
