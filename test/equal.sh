@@ -144,7 +144,7 @@ equal() {
 
 nice -n "$nice" go build -trimpath -o "$work/equal" ./internal/equal
 for side in old new; do (build "$side"); done
-: "${protocols:=$(cd "$work/old/features" && printf '%s\n' */ | tr -d / | grep -v agent-client) agent-client}"
+: "${protocols:=$(cd "$work/old/features" && dirname */clauses.yaml | grep -v agent-client) agent-client}"
 first
 folders=("$kept/old" "$kept/new")
 for ((round = 1; round <= again; round++)); do
