@@ -28,6 +28,7 @@ type agent struct {
 	waits  asking
 	single bool // there is one agent, with one connection at a time
 	active bool // a session is
+	over   bool // the latest session has ended, so that the next connection begins anew
 	first  string
 	memory toolschema.Memory
 	relay  any // the relay session of the latest join; nil: none
@@ -172,7 +173,7 @@ func (a *agent) hears(l *talk, m message) {
 		l.joined = true
 	case vocab.SessionStarted:
 		a.first = cmp.Or(a.first, m.Conn)
-		a.active, l.started = true, true
+		a.active, a.over, l.started = true, false, true
 		l.withdraw()
 	case vocab.SnapshotState:
 		l.told = l.told || l.got
@@ -180,7 +181,7 @@ func (a *agent) hears(l *talk, m message) {
 			l.withdraw()
 		}
 	case vocab.SessionEnded:
-		a.active = false
+		a.active, a.over = false, true
 	}
 	if m.isState() {
 		a.announce(l, m, asked)
@@ -263,7 +264,7 @@ func (a *agent) joinsFirst(l *talk, m message) {
 }
 
 // id judges that request ids are unique, over all connections, or over each of a foreign one. An agent that reconnects
-// and begins with a new session may restart its numbering, and so may another agent.
+// after the end of its session, or begins with a new one, may restart its numbering, and so may another agent.
 func (a *agent) id(l *talk, m message) {
 	if !a.ours {
 		a.unique(l.ids, m)
@@ -271,6 +272,10 @@ func (a *agent) id(l *talk, m message) {
 	}
 	if a.spoke != m.Conn {
 		a.settleIDs(false)
+		if a.over {
+			a.over = false
+			clear(a.ids)
+		}
 	}
 	a.spoke = m.Conn
 	if !l.begun && m.kind != vocab.RelayJoin {

@@ -125,6 +125,12 @@ var agentRows = []row{
 		in: "A < relay.join #a\nA closed\nB < relay.join #a"},
 	{subject: "agent-ids", reason: "the same id in another life", kept: "EA-022b",
 		in: "A < relay.join #a\nA < session.start #b\nA closed\nB < relay.join #a\nB < session.start #b"},
+	{subject: "agent-ids", reason: "the same id once its session has ended, on a new connection", kept: "EA-022b",
+		in: "A < relay.join #a\nA < session.start #b\nA > session.started @b\nA < session.end #c\nA > session.ended @c\n" +
+			"A closed\nB < relay.join #a"},
+	{subject: "agent-ids", reason: "the same id once its session has ended, on the same connection", kept: "EA-022b",
+		broken: "EA-022b", in: "A < relay.join #a\nA < session.start #b\nA > session.started @b\nA < session.end #c\n" +
+			"A > session.ended @c\nA < session.start #b"},
 	{subject: "agent-ids", reason: "the same id where it goes on", kept: "EA-022b", broken: "EA-022b",
 		in: "A < relay.join #a\nA < session.start #b\nA closed\nB < relay.join #a\nB < snapshot.get #c"},
 	{subject: "agent-ids", reason: "the same id of another agent, which does no more", kept: "EA-022b",
