@@ -21,25 +21,34 @@ var update = flag.Bool("update", false,
 	"write which steps judge which clause, features/<protocol>/judges.yaml, as TestFeatures sees it,\n"+
 		"and "+apiFile+" as TestAPI sees it")
 
-// judging maps a protocol to which of its steps have judged which clause.
-type judging map[string]steps.Judges
+// judging is what runs show of a protocol's judges.
+type judging struct {
+	steps  steps.Judges    // which steps have judged or observed which clause
+	judged map[string]bool // the clauses that findings of steps have judged
+}
+
+// judgings are those of each protocol.
+type judgings map[string]judging
 
 // take adds what the steps of a run have judged.
-func (j judging) take(t *testing.T, protocol string, res *reports.Results) {
+func (j judgings) take(t *testing.T, protocol string, res *reports.Results) {
 	t.Helper()
 	expressions := steps.Expressions(protocols.Get(protocol))
-	if j[protocol] == nil {
-		j[protocol] = steps.Judges{}
+	if j[protocol].steps == nil {
+		j[protocol] = judging{steps.Judges{}, map[string]bool{}}
 	}
 	for _, run := range res.Runs {
 		suitetest.CheckJudges(t, protocol, run.Scenarios...)
 		for _, sc := range run.Scenarios {
+			for id := range sc.Judges {
+				j[protocol].judged[id] = true
+			}
 			for _, id := range sc.AtEnd {
-				j[protocol].Add(id, steps.AtEnd)
+				j[protocol].steps.Add(id, steps.AtEnd)
 			}
 			for _, step := range sc.Steps {
 				for _, id := range step.Clauses {
-					j[protocol].Add(id, steps.ExpressionOf(expressions, step.Text))
+					j[protocol].steps.Add(id, steps.ExpressionOf(expressions, step.Text))
 				}
 			}
 		}
@@ -47,7 +56,7 @@ func (j judging) take(t *testing.T, protocol string, res *reports.Results) {
 }
 
 // compare checks that the features list every step that judged a clause, and list no step that no longer exists.
-func (j judging) compare(t *testing.T) {
+func (j judgings) compare(t *testing.T) {
 	t.Helper()
 	for _, protocol := range slices.Sorted(maps.Keys(j)) {
 		p := protocols.Get(protocol)
@@ -59,8 +68,8 @@ func (j judging) compare(t *testing.T) {
 			j.write(t, protocol, known)
 			continue
 		}
-		for _, id := range slices.Sorted(maps.Keys(j[protocol])) {
-			for _, expr := range j[protocol][id] {
+		for _, id := range slices.Sorted(maps.Keys(j[protocol].steps)) {
+			for _, expr := range j[protocol].steps[id] {
 				if !slices.Contains(known[id], expr) {
 					t.Errorf("%s is judged by the step %q, and "+
 						"features/%s/judges.yaml does not say so: go test . -run TestFeatures -update",
@@ -68,7 +77,7 @@ func (j judging) compare(t *testing.T) {
 				}
 			}
 		}
-		j.judgeEach(t, p)
+		j[protocol].judgeEach(t, p)
 		expressions := steps.Expressions(p)
 		for _, id := range slices.Sorted(maps.Keys(known)) {
 			for _, expr := range known[id] {
@@ -81,17 +90,26 @@ func (j judging) compare(t *testing.T) {
 	}
 }
 
-// judgeEach checks that every binding clause of which the ledger says what judges it is judged by something.
+// judgeEach checks that the ledger names a judge of each tested clause that findings judge, and of no other. What is
+// only observed, such as the choice that a MAY leaves, has none.
 func (j judging) judgeEach(t *testing.T, p steps.Protocol) {
 	t.Helper()
 	ledger, err := steps.LedgerOf(p)
 	if err != nil {
 		t.Fatal(err)
 	}
+	monitors := slices.Concat(p.Monitors(), steps.PassiveMonitors(p))
+	if c, ok := p.(steps.Clients); ok {
+		_, ofClient := c.Client()
+		monitors = append(monitors, ofClient...)
+	}
 	for _, row := range ledger.Rows() {
-		monitored := slices.ContainsFunc(p.Monitors(),
-			func(m monitor.Monitor) bool { return slices.Contains(m.Clauses, row.ID) })
-		if len(row.Judged) > 0 && row.Level.Binding() && len(j[ledger.Protocol][row.ID]) == 0 && !monitored {
+		judged := j.judged[row.ID] ||
+			slices.ContainsFunc(monitors, func(m monitor.Monitor) bool { return slices.Contains(m.Clauses, row.ID) })
+		switch {
+		case judged && row.Tested() && len(row.Judged) == 0:
+			t.Errorf("%s is judged in a run, and the ledger does not say by what (judged: …)", row.ID)
+		case !judged && len(row.Judged) > 0:
 			t.Errorf("%s is judged by %q according to the ledger, and by nothing in a run", row.ID, row.Judged)
 		}
 	}
@@ -99,13 +117,13 @@ func (j judging) judgeEach(t *testing.T, p steps.Protocol) {
 
 // write updates judges.yaml, and logs each row that it drops. After a failure it writes nothing: a scenario that
 // stopped early has not run all of its steps.
-func (j judging) write(t *testing.T, protocol string, known steps.Judges) {
+func (j judgings) write(t *testing.T, protocol string, known steps.Judges) {
 	t.Helper()
 	if t.Failed() {
 		t.Errorf("features/%s/judges.yaml is left as it is: a run that fails does not show every step", protocol)
 		return
 	}
-	judges := j[protocol]
+	judges := j[protocol].steps
 	for _, id := range slices.Sorted(maps.Keys(known)) {
 		for _, expr := range known[id] {
 			if !slices.Contains(judges[id], expr) {

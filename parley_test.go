@@ -96,7 +96,7 @@ func TestFeatures(t *testing.T) {
 	var mu sync.Mutex
 	judged := 0
 	whole := stock.Tags == "" && len(stock.Paths) == 0 && os.Getenv("PARLEY_TARGET") == ""
-	judges := judging{}
+	judges := judgings{}
 	t.Cleanup(func() { // after all protocols
 		if whole {
 			judges.compare(t)

@@ -26,7 +26,7 @@ type Row struct {
 	// What is needed to observe it, joined by +: passive (only the connection, whoever acts on it), wire, page, config,
 	// model, user, fault, log; or none.
 	Observed string   `yaml:"observed"`
-	Judged   Judges   `yaml:"judged"` // what judges it, if it is tested; empty: not said
+	Judged   Judges   `yaml:"judged"` // what judges it, if it is tested; empty: not said, or it is only observed
 	Status   string   `yaml:"status"` // tested or excluded
 	Reason   string   `yaml:"reason"` // why it is excluded
 	Fair     string   `yaml:"fair"`   // the fair reading of a CONFLICT
