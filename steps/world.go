@@ -232,7 +232,7 @@ func (w *World) CutOff() { w.cut = true }
 func (w *World) Open(ctx context.Context, o driver.OpenOptions) (driver.Conn, error) {
 	limited, cancel := deadline.WithLimit(ctx, w.Env.Profile.Limits.Open.Duration)
 	defer cancel()
-	o.MaxEvent, o.Jar = int(w.Env.Profile.Limits.MaxEvent), w.cookieJar(o.Party)
+	o.MaxEvent, o.Jar = int(w.Env.Profile.Limits.MaxEvent), w.Jar(o.Party)
 	closed := w.Env.countConnection(o)
 	c, err := w.openConn(limited, o)
 	if err = w.openedWith(o, err, ctx.Err() != nil); err != nil {
@@ -255,8 +255,8 @@ func (w *World) Open(ctx context.Context, o driver.OpenOptions) (driver.Conn, er
 	return c, nil
 }
 
-// cookieJar returns the cookies of a party.
-func (w *World) cookieJar(party string) *httpclient.Jar {
+// Jar returns the cookies of a party.
+func (w *World) Jar(party string) *httpclient.Jar {
 	if w.jars == nil {
 		w.jars = map[string]*httpclient.Jar{}
 	}

@@ -37,6 +37,7 @@ var flagMeanings = map[string][]string{
 	"open":           {"in the browser"},
 	"out":            {"DIR", "FOLDER"},
 	"otlp-endpoint":  {"OTLP endpoint"},
+	"origin":         {"of the server"},
 	"output":         {"FILE"},
 	"protocol":       {"PROTOCOL", "protocols"},
 	"quiet":          {"failures"},

@@ -16,10 +16,11 @@ import (
 
 	"parley/internal/input"
 	"parley/steps/pack"
+	"parley/transport/recording"
 )
 
 func newProtocolCommand(s *streams) *cobra.Command {
-	from := ""
+	from, origin := "", ""
 	c := &cobra.Command{
 		Use:   "new FOLDER",
 		Short: "Begin a protocol of your own: a folder to change step by step",
@@ -30,15 +31,19 @@ plays its server and faults of it. It is complete, so that each change can be tr
   parley mutants --protocol ./FOLDER   do its scenarios find faults?
 
 With --from the messages are those of an AsyncAPI 3 document, or of a recording or HAR file: where they pass, their
-members, and a JSON Schema of each. What the server owes on which of them is left to write.
+members, and a JSON Schema of each. Ids that the server told clients become holes. What the server owes on which of
+them is left to write. If a HAR file has several servers, --origin names one.
 
 JSON Schemas for editors are in FOLDER/schemas. Nothing is overwritten.`,
 		Example: "  parley new my-protocol\n  parley new my-protocol --from asyncapi.yaml\n" +
 			"  parley new my-protocol --from recording.jsonl",
 		Args: exactlyOneFolder,
-		RunE: func(c *cobra.Command, args []string) error { return writeProtocol(c.Context(), args[0], from, s) },
+		RunE: func(c *cobra.Command, args []string) error {
+			return writeProtocol(c.Context(), args[0], from, origin, s)
+		},
 	}
 	c.Flags().StringVar(&from, "from", "", "take the messages from `FILE`: an AsyncAPI document, a recording or HAR")
+	c.Flags().StringVar(&origin, "origin", "", "`URL` of the server in a HAR file, such as http://localhost:3000")
 	return c
 }
 
@@ -50,7 +55,7 @@ func exactlyOneFolder(_ *cobra.Command, args []string) error {
 }
 
 // draftFiles returns the files of a new folder, with the messages of a file if one is named.
-func draftFiles(ctx context.Context, id, from string, s *streams) (map[string][]byte, error) {
+func draftFiles(ctx context.Context, id, from, origin string, s *streams) (map[string][]byte, error) {
 	if from == "" {
 		return pack.Draft(id)
 	}
@@ -67,11 +72,11 @@ func draftFiles(ctx context.Context, id, from string, s *streams) (map[string][]
 	default:
 		f := &judgedFile{name: from}
 		defer f.close()
-		in, err := f.open(ctx, recordingJudgeOptions{}, s)
+		in, err := f.open(ctx, recordingJudgeOptions{origin: origin}, s)
 		if err != nil {
 			return nil, err
 		}
-		if sketch, err = pack.FromRecords(filepath.Base(from), in.Next); err != nil {
+		if sketch, err = pack.FromRecords(filepath.Base(from), recording.NewClientView(in).Next); err != nil {
 			return nil, err
 		}
 	}
@@ -82,8 +87,8 @@ func draftFiles(ctx context.Context, id, from string, s *streams) (map[string][]
 const maxAsyncAPI = 1 << 20
 
 // writeProtocol writes a new folder of a protocol.
-func writeProtocol(ctx context.Context, folder, from string, s *streams) error {
-	files, err := draftFiles(ctx, filepath.Base(filepath.Clean(folder)), from, s)
+func writeProtocol(ctx context.Context, folder, from, origin string, s *streams) error {
+	files, err := draftFiles(ctx, filepath.Base(filepath.Clean(folder)), from, origin, s)
 	if err != nil {
 		return usagef("new: %v", err)
 	}

@@ -47,28 +47,40 @@ type codec struct {
 	driver string
 }
 
-// opening completes how a client opens its connection: at a URL, or with a process of its own.
-func (c codec) opening(o driver.OpenOptions, run target.Running) driver.OpenOptions {
+// opening completes how a client opens its connection: at a URL, or with a process of its own. find fills the holes of
+// the URL.
+func (c codec) opening(o driver.OpenOptions, run target.Running, find func(string) (any, error)) (driver.OpenOptions,
+	error) {
 	if c.driver == target.Stdio {
 		o.Process = &ownProcess{target.Starter(run)}
-		return o
+		return o, nil
 	}
-	o.URL = c.stream()
-	return o
+	var err error
+	o.URL, err = c.stream(find)
+	return o, err
 }
 
 // ownProcess starts a process that no later connection takes over: a greeting comes once in its life.
 type ownProcess struct{ driver.Starter }
 
-// stream returns the URL to which a client connects.
-func (c codec) stream() string {
+// stream returns the URL to which a client connects. That of single requests is only known when they are sent.
+func (c codec) stream(find func(string) (any, error)) (string, error) {
 	switch c.driver {
 	case target.WS:
-		return c.base + c.WS.Path
+		return c.at(c.WS.Path, find)
 	case target.Post:
-		return c.base + c.Post.Path
+		return c.base + hole.ReplaceAllString(c.Post.Path, "-"), nil
 	}
-	return c.base + c.SSE.Open
+	return c.at(c.SSE.Open, find)
+}
+
+// at returns the URL of a path, whose holes find fills.
+func (c codec) at(path string, find func(string) (any, error)) (string, error) {
+	filled, err := fillText(path, func(name string) (any, error) {
+		v, err := find(name)
+		return url.PathEscape(fmt.Sprint(v)), err
+	})
+	return c.base + fmt.Sprint(filled), err
 }
 
 // encode returns the message of a type with the given members. find fills the holes of its path.
@@ -124,16 +136,17 @@ func (c codec) carry(label string, body []byte, find func(string) (any, error)) 
 			return m, errors.New("the protocol does not say how a client sends messages beside an event stream " +
 				"(transports.sse.send)")
 		}
-		filled, err := fillText(path, func(name string) (any, error) {
-			v, err := find(name)
-			return url.PathEscape(fmt.Sprint(v)), err
-		})
+		at, err := c.at(path, find)
 		if err != nil {
 			return m, err
 		}
-		m.Method, m.URL = method, c.base+fmt.Sprint(filled)
+		m.Method, m.URL = method, at
 	case target.Post:
-		m.Method, m.URL = http.MethodPost, c.base+c.Post.Path
+		at, err := c.at(c.Post.Path, find)
+		if err != nil {
+			return m, err
+		}
+		m.Method, m.URL = http.MethodPost, at
 		if r, is := c.doc.post.requests[label]; is {
 			m.Method = r.method
 		}

@@ -16,9 +16,9 @@ import (
 // correlation is what the event streams of foreign traffic have shown: which of them keeps which value.
 type correlation struct {
 	doc    *document
-	path   *regexp.Regexp    // of requests; its groups are the values that the streams have kept
-	names  []string          // of the groups
-	owners map[string]string // name=value → party
+	path   holedPath         // of requests: the values that the streams have kept
+	stream holedPath         // of the streams
+	owners map[string]string // name=value → party; "": several
 	open   map[string]bool
 }
 
@@ -30,16 +30,21 @@ const mostOwners = 10_000
 // header.
 func (p *Pack) Correlate(of *target.Profile) func(*transcript.Record, http.Header) string {
 	k := &correlation{doc: p.doc, owners: map[string]string{}, open: map[string]bool{}}
-	k.readPath(target.SectionOf[binding](of).SSE.Send)
+	_, send, _ := strings.Cut(target.SectionOf[binding](of).SSE.Send, " ")
+	k.path, k.stream = pathWithHoles(send), pathWithHoles(target.SectionOf[binding](of).SSE.Open)
 	posts := &posters{doc: p.doc, owners: map[string]string{}, kept: map[string]map[string]any{}}
 	isPost := len(of.Drivers) == 1 && of.Drivers[0] == target.Post
-	path := target.SectionOf[binding](of).Post.Path
+	post := pathWithHoles(target.SectionOf[binding](of).Post.Path)
 	return func(r *transcript.Record, _ http.Header) string {
 		switch {
-		case r.Kind == transcript.Request && (isPost || path != "" && pathOf(r.Label) == path):
+		case r.Kind == transcript.Request && (isPost || post.matches(pathOf(r.Label))):
 			return posts.partyOf(r)
 		case r.Reply > 0 && posts.kept[r.Conn] != nil:
 			posts.learn(r)
+		case r.Kind == transcript.Open && r.Dir == transcript.Sent && r.Conn != "":
+			for _, value := range k.stream.valuesIn(r.Label) {
+				k.own(value, r.Conn)
+			}
 		case r.Kind == transcript.Open && r.Dir == transcript.Received && r.Conn != "":
 			k.open[r.Conn] = true
 		case r.Kind == transcript.Closed:
@@ -110,23 +115,65 @@ func (p *Pack) Posts(of *target.Profile) (is func(*http.Request) bool, reads []s
 	if !slices.Contains(of.Drivers, target.Post) {
 		return nil, nil
 	}
-	only, path := len(of.Drivers) == 1, target.SectionOf[binding](of).Post.Path
-	return func(r *http.Request) bool { return only || r.URL.Path == path }, p.doc.post.reads
+	only, path := len(of.Drivers) == 1, pathWithHoles(target.SectionOf[binding](of).Post.Path)
+	return func(r *http.Request) bool { return only || path.matches(r.URL.Path) }, p.doc.post.reads
 }
 
-// readPath makes the expression of the requests' path, whose holes are groups.
-func (k *correlation) readPath(send string) {
-	_, path, _ := strings.Cut(send, " ")
-	out := "^"
+// holedPath is a path with holes.
+type holedPath struct {
+	expr  *regexp.Regexp // its groups are the holes; nil: there is no path
+	names []string       // of the groups
+}
+
+// pathWithHoles reads a path. A query is no part of it, unless it has holes.
+func pathWithHoles(path string) (p holedPath) {
+	if path == "" {
+		return p
+	}
+	out, query := "^", strings.Contains(path, "?")
 	for {
 		at := hole.FindStringSubmatchIndex(path)
 		if at == nil {
 			break
 		}
-		out += regexp.QuoteMeta(path[:at[0]]) + `([^/?]+)`
-		k.names, path = append(k.names, path[at[2]:at[3]]), path[at[1]:]
+		out += regexp.QuoteMeta(path[:at[0]]) + `([^/?&]+)`
+		p.names, path = append(p.names, path[at[2]:at[3]]), path[at[1]:]
 	}
-	k.path = regexp.MustCompile(out + regexp.QuoteMeta(path) + `(?:\?.*)?$`)
+	if out += regexp.QuoteMeta(path); !query {
+		out += `(?:\?.*)?`
+	}
+	p.expr = regexp.MustCompile(out + "$")
+	return p
+}
+
+func (p holedPath) matches(path string) bool { return p.expr != nil && p.expr.MatchString(path) }
+
+// valuesIn returns the values of the holes in the target of a request, as name=value.
+func (p holedPath) valuesIn(label string) (out []string) {
+	u := targetOf(label)
+	if u == nil || p.expr == nil {
+		return nil
+	}
+	for i, text := range p.expr.FindStringSubmatch(u.RequestURI()) {
+		if i == 0 {
+			continue
+		}
+		if value, err := url.PathUnescape(text); err == nil {
+			out = append(out, p.names[i-1]+"="+value)
+		}
+	}
+	return out
+}
+
+// own notes that a stream keeps a value. One that another open stream keeps too tells nothing from then on.
+func (k *correlation) own(value, conn string) {
+	switch of, known := k.owners[value]; {
+	case known && of == "" || !known && len(k.owners) >= mostOwners:
+	case known && of != conn && k.open[of]:
+		k.owners[value] = ""
+	default:
+		k.owners[value] = conn
+	}
 }
 
 // learn notes what a client keeps of an event.
@@ -140,21 +187,16 @@ func (k *correlation) learn(r *transcript.Record) {
 		if !keep.on.selects(m, in) {
 			continue
 		}
-		if v, err := keep.value.Value(in); err == nil && v != nil && len(k.owners) < mostOwners {
-			k.owners[keep.name+"="+textOf(v)] = r.Conn
+		if v, err := keep.value.Value(in); err == nil && v != nil {
+			k.own(keep.name+"="+textOf(v), r.Conn)
 		}
 	}
 }
 
 func (k *correlation) partyOf(r *transcript.Record) string {
-	_, path, _ := strings.Cut(r.Label, " ")
-	path, _, _ = strings.Cut(path, " ")
-	if m := k.path.FindStringSubmatch(path); m != nil {
-		for i, name := range k.names {
-			value, err := url.PathUnescape(m[i+1])
-			if of := k.owners[name+"="+value]; err == nil && of != "" {
-				return of
-			}
+	for _, value := range k.path.valuesIn(r.Label) {
+		if of := k.owners[value]; of != "" {
+			return of
 		}
 	}
 	if len(k.open) == 1 {

@@ -18,6 +18,7 @@ type document struct {
 	ws           string // path; "": none
 	subprotocols []string
 	post         postWire
+	before       requestBefore
 	drivers      []string
 	capabilities []string // optional features, which a profile declares
 

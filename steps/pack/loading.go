@@ -25,6 +25,8 @@ func (p *Pack) Load(env *steps.Env, base string) steps.Load {
 	switch {
 	case len(d.load) == 0:
 		out.Unfit = "its protocol.yaml does not say what a session sends (load: [ping])"
+	case d.before.path != "":
+		out.Unfit = "its clients make a request before they connect (before)"
 	case env.Driver.Name() == target.Post || env.Driver.Name() == target.Stdio:
 		out.Unfit = "no session lasts over the driver " + env.Driver.Name()
 	default:
@@ -53,9 +55,10 @@ type loaded struct {
 
 // Dial implements steps.LoadSession.
 func (l *loaded) Dial() driver.OpenOptions {
+	at, _ := l.codec.stream(l.find) // what has no value yet stays empty
 	l.model, l.kept = newModel(l.codec.doc, obligation.Ours), map[string]any{}
 	l.act, l.todo, l.cause, l.opened = steps.LoadConnect, nil, 0, false
-	return driver.OpenOptions{URL: l.codec.stream(), Header: l.header}
+	return driver.OpenOptions{URL: at, Header: l.header}
 }
 
 // Act implements steps.LoadSession. What a message needs is asked for before it.
@@ -107,7 +110,9 @@ func (l *loaded) lacks(kind string) string {
 // find returns the value of a hole.
 func (l *loaded) find(hole string) (any, error) {
 	switch v, kept := l.kept[hole]; {
-	case hole == "new" || hole == "nonce":
+	case hole == "nonce":
+		return l.mark.Nonce(0), nil
+	case hole == "new":
 		l.serial++
 		return l.mark.Nonce(l.serial), nil
 	case kept:

@@ -101,6 +101,9 @@ func (d *document) read(r transcript.Record) *message {
 	case transcript.Request:
 		method, _, _ := strings.Cut(r.Label, " ")
 		m.http = map[string]any{"method": method, "header": headersOf(r)}
+		if d.before.is(r) {
+			return m
+		}
 		if m.kind = d.post.bodyless(r); m.kind == "" {
 			d.readBody(m)
 		}

@@ -57,6 +57,11 @@ func (p *Pack) probeServer(ctx context.Context, s *probe.Session) (string, error
 // opens opens a connection, and notes the first message of the protocol that comes on it.
 func (p *Pack) opens(ctx context.Context, s *probe.Session, d probe.Driver, path string) bool {
 	defer d.Close() //nolint:errcheck // of a probe
+	path = strings.NewReplacer("${nonce}", "parley-probe", "${new}", "parley-probe").Replace(path)
+	if m := hole.FindString(path); m != "" {
+		s.Unseen("%s: it is not tried at %s: nothing tells the probe what fills %s", d.Name(), path, m)
+		return false
+	}
 	line, err := s.Open(ctx, d, path, s.Decoder(d))
 	if err != nil {
 		s.Unseen("%s: no connection at %s: %v", d.Name(), path, err)

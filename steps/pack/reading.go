@@ -35,7 +35,7 @@ var (
 func (rd *reader) read(text []byte) {
 	root := rd.Read(text, "protocol")
 	if !root.There() || !rd.Keys(root, "a protocol", "protocol", "prefix", "document", "capabilities", "transports",
-		"message", "sends", "receives", "keeps", "stages", "fence", "state", "rules", "phrases", "load", "begins") {
+		"message", "sends", "receives", "keeps", "stages", "fence", "state", "rules", "phrases", "load", "begins", "before") {
 		return
 	}
 	d := rd.doc
@@ -49,6 +49,7 @@ func (rd *reader) read(text []byte) {
 	rd.readSends(root.At("sends"))
 	rd.readReceives(root.At("receives"))
 	rd.describe(rd.described)
+	rd.readBefore(root.At("before"))
 	rd.readState(root.At("state"))
 	rd.known = append(rd.known, scopeNames...)
 	for _, b := range d.bags {

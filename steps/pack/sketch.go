@@ -19,12 +19,15 @@ import (
 type Sketch struct {
 	From string // the file, for people
 
-	SSE, Send string         // path of the event stream; method and path of a client's messages
-	WS        string         // path
-	Post      string         // path of requests that are answered by event streams
-	Type      target.Pointer // where the server's messages have their type
-	Sent      target.Pointer // where those of a client have it
-	Greeting  string         // the type that comes first on a connection; "": none, or not known
+	SSE, Send string          // path of the event stream; method and path of a client's messages
+	WS        string          // path
+	Post      string          // path of requests that are answered by event streams
+	Type      target.Pointer  // where the server's messages have their type
+	Sent      target.Pointer  // where those of a client have it
+	Only      string          // the only type that clients send, which is not in their messages; "": they have types
+	Greeting  string          // the type that comes first on a connection; "": none, or not known
+	Before    SketchedRequest // what a client asks before it connects, if its answer fills holes of the paths
+	Keeps     []SketchedKeep  // what fills the holes of the paths and of what clients send, as far as it is known
 
 	Sends, Receives []SketchedMessage
 }
@@ -34,6 +37,7 @@ type SketchedMessage struct {
 	Type   string
 	Schema map[string]any // JSON Schema of an object; nil: not known
 	Answer string         // of a client's message: the type that came next; "": not known
+	Sent   map[string]any // of a client's message: what was sent, with holes; nil: not known
 }
 
 // addMessage adds a type once.
@@ -101,6 +105,9 @@ func (d *drafting) protocol() []byte {
 	if d.Post != "" {
 		say("  post: {path: %s}", yamlText(d.Post))
 	}
+	if d.Before.Request != "" {
+		say("\nbefore: {request: %s, body: %s}", yamlText(d.Before.Request), yamlText(d.Before.Body))
+	}
 	say("\nmessage: {type: %s}\n\nsends:", d.types())
 	for _, m := range d.Sends {
 		say("  %s: %s", yamlText(m.Type), yamlText(d.example(m)))
@@ -117,13 +124,21 @@ func (d *drafting) protocol() []byte {
 	return []byte(b.String())
 }
 
-// keeps says which messages fill the holes of the addresses: those with such a member, or else the first one.
+// keeps says which messages fill the holes: those that are known to, else those with such a member, or the first one.
 func (d *drafting) keeps() string {
 	var b strings.Builder
+	var known []string
+	for _, k := range d.Keeps {
+		fmt.Fprintf(&b, "  - {on: %s, %s: %s}\n", yamlText(k.On), k.Name, yamlText(k.Value))
+		if known = append(known, k.Name); k.On != answer && strings.Contains(d.SSE+d.Send+d.WS+d.Post, "${"+k.Name+"}") {
+			d.Greeting = cmp.Or(d.Greeting, k.On) // clients wait for it before they send
+		}
+	}
 	for _, m := range hole.FindAllStringSubmatch(d.SSE+d.Send+d.WS+d.Post, -1) {
-		if len(d.Receives) == 0 || strings.Contains(b.String(), " "+m[1]+":") {
+		if len(d.Receives) == 0 || slices.Contains(append(known, "new", "nonce"), m[1]) {
 			continue
 		}
+		known = append(known, m[1])
 		on, note := cmp.Or(d.Greeting, d.Receives[0].Type), "   # a guess: which message tells it?"
 		for _, r := range d.Receives {
 			members, _ := r.Schema["properties"].(map[string]any)
@@ -133,7 +148,7 @@ func (d *drafting) keeps() string {
 			}
 		}
 		fmt.Fprintf(&b, "  - {on: %s, %s: it?.%[2]s}%s\n", yamlText(on), m[1], note)
-		d.Greeting = cmp.Or(d.Greeting, on) // clients wait for it before they send
+		d.Greeting = cmp.Or(d.Greeting, on)
 	}
 	if b.Len() == 0 {
 		return ""
@@ -141,8 +156,28 @@ func (d *drafting) keeps() string {
 	return "\nkeeps:\n" + b.String()
 }
 
+// before returns the steps before a client sends a message, so that it keeps what fills its holes: it receives what
+// tells it, and sends before that what this answers.
+func (d *drafting) before(m SketchedMessage) (lines []string) {
+	text := d.Send + yamlText(m.Sent)
+	for _, k := range d.Keeps {
+		if !strings.Contains(text, "${"+k.Name+"}") || k.On == d.Greeting || k.On == answer {
+			continue
+		}
+		i := slices.IndexFunc(d.Sends, func(o SketchedMessage) bool { return o.Answer == k.On })
+		if i >= 0 && d.Sends[i].Type != m.Type && isSent(d.Sends[i]) {
+			lines = append(lines, fmt.Sprintf("client A sends %q", d.Sends[i].Type))
+		}
+		lines = append(lines, fmt.Sprintf("client A receives %q", k.On))
+	}
+	return lines
+}
+
 // types says where messages have their type.
 func (d *drafting) types() string {
+	if d.Only != "" {
+		return fmt.Sprintf("%s, only: %s", yamlText(string(d.Type)), yamlText(d.Only))
+	}
 	if d.Sent == d.Type {
 		return yamlText(string(d.Type))
 	}
@@ -176,10 +211,13 @@ func (d *drafting) feature() []byte {
 	}
 	begin("a client connects", " @preflight-1 @preflight-2 @preflight-3")
 	for _, m := range d.Sends {
-		if !namesSent.MatchString(fmt.Sprintf("client A sends %q", m.Type)) {
-			continue // no step can have this name
+		if !isSent(m) {
+			continue
 		}
 		begin("a client sends "+m.Type, "")
+		for _, line := range d.before(m) {
+			fmt.Fprintf(&b, "    And %s\n", line)
+		}
 		fmt.Fprintf(&b, "    When client A sends %q\n", m.Type)
 		if namesReceived.MatchString(fmt.Sprintf("client A receives %q", m.Answer)) {
 			fmt.Fprintf(&b, "    Then client A receives %q\n", m.Answer)
@@ -188,13 +226,23 @@ func (d *drafting) feature() []byte {
 	return []byte(b.String())
 }
 
+// isSent reports whether a step can have the name of a message.
+func isSent(m SketchedMessage) bool {
+	return namesSent.MatchString(fmt.Sprintf("client A sends %q", m.Type))
+}
+
 // example returns the members of a message besides its type.
 func (d *drafting) example(m SketchedMessage) map[string]any {
 	v, _ := exampleOf(m.Schema, 0).(map[string]any)
 	if v == nil {
 		v = map[string]any{}
 	}
-	delete(v, strings.TrimPrefix(string(d.Sent), "/"))
+	if m.Sent != nil {
+		v = maps.Clone(m.Sent)
+	}
+	if d.Only == "" {
+		delete(v, strings.TrimPrefix(string(d.Sent), "/"))
+	}
 	return v
 }
 

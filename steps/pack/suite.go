@@ -36,6 +36,7 @@ type client struct {
 	mark  int   // the record of its latest message
 	last  string
 	kept  map[string]any
+	asked bool // the request before its first connection
 }
 
 func (s *suite) client(name string) *client {
@@ -122,8 +123,14 @@ func (s *suite) connects(ctx context.Context, name string, header map[string][]s
 	c.begun = s.T.Len()
 	h := s.Env.Profile.Header()
 	maps.Copy(h, header)
-	o := driver.OpenOptions{Party: name, Header: h, Reads: s.doc.post.reads}
-	c.conn, c.err = s.Open(ctx, s.codec.opening(o, s.Target))
+	if err := s.asksBefore(ctx, c); err != nil {
+		return err
+	}
+	o, err := s.codec.opening(driver.OpenOptions{Party: name, Header: h, Reads: s.doc.post.reads}, s.Target, s.finder(c))
+	if err != nil {
+		return err
+	}
+	c.conn, c.err = s.Open(ctx, o)
 	if steps.Unreachable(c.err) {
 		return &steps.UnreachableError{Err: c.err}
 	}

@@ -144,7 +144,7 @@ func TestMistakes(t *testing.T) {
 		"an encoding": {of(strings.Replace(entry, `"status":200`, `"status":200,"content":{"encoding":"gzip"}`, 1)), "",
 			`/log/entries/0/response/content/encoding: "gzip" is not known`},
 		"several servers": {of(entry, strings.Replace(entry, "//a/", "//b/", 1)), "",
-			"/log/entries: they went to several servers; choose one: http://a (1), http://b (1)"},
+			"/log/entries: they went to several servers; choose one (--origin): http://a (1), http://b (1)"},
 		"another server": {of(entry), "http://c", "/log/entries: nothing went to http://c; there are http://a (1)"},
 		"a long time": {of(strings.Replace(entry, `"request"`, `"time":1e300,"request"`, 1)), "",
 			"/log/entries: their times are more than 100 days apart"},

@@ -190,7 +190,7 @@ func (f *reading) chooseOrigin(all []entry, origin string) (string, error) {
 	case len(f.taken) == 0:
 		return "", &Error{"/log/entries", fmt.Sprintf("nothing went to %s; there are %s", origin, strings.Join(names, ", "))}
 	case origin == "" && len(counts) > 1:
-		return "", &Error{"/log/entries", "they went to several servers; choose one: " + strings.Join(names, ", ")}
+		return "", &Error{"/log/entries", "they went to several servers; choose one (--origin): " + strings.Join(names, ", ")}
 	case origin == "":
 		origin = slices.Collect(maps.Keys(counts))[0]
 	}

@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/coder/websocket"
+)
+
+// roomServer is the server of testdata/har: it makes rooms, and each is reached over a WebSocket, over an event stream
+// with messages by POST, and by runs that are answered by event streams. What is no room of its own has no place there.
+type roomServer struct {
+	mu      sync.Mutex
+	rooms   map[string]bool
+	clients map[string]chan string // events, by client
+}
+
+func (s *roomServer) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /api/rooms", s.makeRoom)
+	mux.HandleFunc("GET /rooms/{room}/ws", s.inRoom(s.socket))
+	mux.HandleFunc("GET /rooms/{room}/events", s.inRoom(s.events))
+	mux.HandleFunc("POST /rooms/{room}/messages", s.inRoom(s.message))
+	mux.HandleFunc("POST /rooms/{room}/runs", s.inRoom(s.run))
+	return mux
+}
+
+func (s *roomServer) makeRoom(w http.ResponseWriter, r *http.Request) {
+	var asked struct{ Name string }
+	if json.NewDecoder(r.Body).Decode(&asked) != nil || asked.Name == "" {
+		http.Error(w, "no name", http.StatusBadRequest)
+		return
+	}
+	s.mu.Lock()
+	id := fmt.Sprintf("room-%06d", len(s.rooms))
+	s.rooms[id] = true
+	s.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusCreated)
+	fmt.Fprintf(w, `{"room":{"id":%q}}`, id)
+}
+
+func (s *roomServer) inRoom(do http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		known := s.rooms[r.PathValue("room")]
+		s.mu.Unlock()
+		if !known {
+			http.Error(w, "no such room", http.StatusNotFound)
+			return
+		}
+		do(w, r)
+	}
+}
+
+// enter returns a new client of a room.
+func (s *roomServer) enter() (string, chan string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id := fmt.Sprintf("c-%06d", len(s.clients))
+	s.clients[id] = make(chan string, 10)
+	return id, s.clients[id]
+}
+
+type say struct{ Type, From, N, Text string }
+
+func (s *roomServer) socket(w http.ResponseWriter, r *http.Request) {
+	c, err := websocket.Accept(w, r, nil)
+	if err != nil {
+		return
+	}
+	defer c.CloseNow() //nolint:errcheck // it may have ended
+	id, _ := s.enter()
+	write := func(text string) { _ = c.Write(r.Context(), websocket.MessageText, []byte(text)) }
+	write(fmt.Sprintf(`{"type":"hello","client":%q}`, id))
+	for {
+		_, text, err := c.Read(r.Context())
+		if err != nil {
+			return
+		}
+		var m say
+		if json.Unmarshal(text, &m) == nil && m.From == id && m.Type == "say" {
+			write(fmt.Sprintf(`{"type":"said","n":%q,"text":%q}`, m.N, m.Text))
+		}
+	}
+}
+
+func (s *roomServer) events(w http.ResponseWriter, r *http.Request) {
+	id, events := s.enter()
+	w.Header().Set("Content-Type", "text/event-stream")
+	fmt.Fprintf(w, "data: {\"type\":\"hello\",\"client\":%q}\n\n", id)
+	for {
+		w.(http.Flusher).Flush()
+		select {
+		case text := <-events:
+			fmt.Fprintf(w, "event: said\ndata: %s\n\n", text)
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+func (s *roomServer) message(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	to := s.clients[r.URL.Query().Get("client")]
+	s.mu.Unlock()
+	var m say
+	if to == nil || json.NewDecoder(r.Body).Decode(&m) != nil || m.Type != "say" {
+		http.Error(w, "no client", http.StatusBadRequest)
+		return
+	}
+	to <- fmt.Sprintf(`{"n":%q,"text":%q}`, m.N, m.Text)
+	w.WriteHeader(http.StatusAccepted)
+}
+
+func (s *roomServer) run(w http.ResponseWriter, r *http.Request) {
+	var asked struct {
+		Messages []struct{ Role, Content string }
+	}
+	if json.NewDecoder(r.Body).Decode(&asked) != nil || len(asked.Messages) == 0 || asked.Messages[0].Role != "user" {
+		http.Error(w, "no message", http.StatusBadRequest)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	for _, event := range []string{`run.started {"run":"r1"}`, `delta {"text":"x"}`, `run.done {"run":"r1"}`} {
+		name, data, _ := strings.Cut(event, " ")
+		fmt.Fprintf(w, "event: %s\ndata: %s\n\n", name, data)
+	}
+}
+
+// TestNewFromHAR: what the developer tools of a browser have exported becomes a folder with which the server of that
+// traffic is judged: ids of one client have become holes, and what it asked before it connected is asked.
+func TestNewFromHAR(t *testing.T) {
+	files, err := filepath.Abs("testdata/har")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, bundled := suite, bundle
+	t.Cleanup(func() { suite, bundle, folders = before, bundled, map[string]string{} })
+	s := &roomServer{rooms: map[string]bool{}, clients: map[string]chan string{}}
+	srv := httptest.NewServer(s.handler())
+	t.Cleanup(srv.Close)
+	t.Chdir(t.TempDir())
+	for name, want := range map[string]string{
+		"socket": `{"from":"${client}","n":"${new}","text":"${new}"}`,
+		"events": `sse: {open: "/rooms/${room}/events", send: "POST /rooms/${room}/messages?client=${client}"}`,
+		"fetch":  `post: {path: "/rooms/${room}/runs"}`,
+	} {
+		args := []string{"new", name, "--from", filepath.Join(files, name+".har")}
+		if _, said, code := invoke(t, args...); code != 0 && name != "events" ||
+			name == "events" && !strings.Contains(said, "choose one (--origin): http://localhost:3000 (3)") {
+			t.Fatalf("%s: exit %d: %s", name, code, said)
+		}
+		if name == "events" {
+			if _, said, code := invoke(t, append(args, "--origin", "http://localhost:3000")...); code != 0 {
+				t.Fatalf("%s: exit %d: %s", name, code, said)
+			}
+		}
+		text, err := os.ReadFile(filepath.Join(name, "protocol.yaml"))
+		if err != nil || !strings.Contains(string(text), want) || strings.Contains(string(text), "83af21") ||
+			!strings.Contains(string(text), `before: {request: "POST /api/rooms", body: {"name":"red"}}`) {
+			t.Errorf("%s: %v, want %s in\n%s", name, err, want, text)
+		}
+		suite, bundle = before, bundled
+		var out, errs strings.Builder
+		code := runParley([]string{"run", "--protocol", "./" + name, "--target", srv.URL},
+			&streams{In: strings.NewReader(""), Out: &out, Err: &errs})
+		if code != 0 {
+			t.Errorf("%s: exit %d: %s%s", name, code, out.String(), errs.String())
+		}
+	}
+}
