@@ -1,6 +1,7 @@
 package packs_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,12 +15,15 @@ import (
 	"time"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
+	"github.com/google/go-cmp/cmp"
 
 	"parley/features/verdict"
 	"parley/runner"
 	"parley/simulator/proxy"
 	"parley/steps"
 	"parley/steps/pack"
+	"parley/transport/recording"
+	"parley/transport/recording/har"
 	"parley/transport/transcript"
 )
 
@@ -153,7 +157,8 @@ func TestAGUI(t *testing.T) {
 	}
 }
 
-// TestRecorded: what was recorded of requests that are answered by event streams is judged as the run was.
+// TestRecorded: what was recorded of requests that are answered by event streams is judged as the run was, and so is
+// the HAR file that is written of it.
 func TestRecorded(t *testing.T) {
 	mcp := httptest.NewServer(&mcpServer{fault: "any version", over: map[string]bool{}})
 	defer mcp.Close()
@@ -174,8 +179,13 @@ func TestRecorded(t *testing.T) {
 		}
 		found := map[string]bool{}
 		for _, records := range recorded {
-			for _, clause := range judgeRecorded(t, r.folder, records) {
-				found[clause] = true
+			direct := judgeRecorded(t, r.folder, records)
+			for _, f := range direct {
+				found[f.Clause] = true
+			}
+			again := judgeRecorded(t, r.folder, asHAR(t, r.folder, records))
+			if diff := cmp.Diff(findings(direct), findings(again)); diff != "" {
+				t.Errorf("%s: recording -, HAR of it +:\n%s", r.folder, diff)
 			}
 		}
 		if len(found) != 1 || !found[r.clause] {
@@ -184,8 +194,55 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// judgeRecorded returns the clauses that records break, as traffic of others.
-func judgeRecorded(t *testing.T, folder string, records []transcript.Record) (broken []string) {
+// findings are what failures say, without the numbers and times of records.
+func findings(all []steps.Failure) (out []string) {
+	for _, f := range all {
+		out = append(out, fmt.Sprintf("%s %s: %s, not %s", f.Outcome, f.Clause, f.Observed, f.Expected))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// asHAR returns records as they are after they were written as HAR, and read again.
+func asHAR(t *testing.T, folder string, records []transcript.Record) []transcript.Record {
+	t.Helper()
+	p, err := pack.Load(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	profile, err := p.Kind().ForURL("http://127.0.0.1:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file, text, again bytes.Buffer
+	w, err := recording.NewWriter(&file, recording.Header{URL: profile.URL}, nil)
+	if err == nil {
+		err = w.Add(records...)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := recording.NewReader(&file)
+	if err == nil {
+		err = har.Write(&text, in, "parley 1")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o har.Options
+	o.Posts, o.Reads = p.Posts(profile)
+	if _, err := har.Read(&again, &text, o); err != nil {
+		t.Fatal(err)
+	}
+	rec, err := recording.Read(&again)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rec.Records
+}
+
+// judgeRecorded returns what is broken in records, as traffic of others.
+func judgeRecorded(t *testing.T, folder string, records []transcript.Record) (broken []steps.Failure) {
 	t.Helper()
 	p, err := pack.Load(folder)
 	if err != nil {
@@ -200,9 +257,7 @@ func judgeRecorded(t *testing.T, folder string, records []transcript.Record) (br
 		t.Fatal(err)
 	}
 	o := proxy.Options{Protocol: p, Profile: profile, Roles: roles, To: profile.URL, Ended: func(e proxy.Ended) {
-		for _, f := range e.Failures {
-			broken = append(broken, f.Clause)
-		}
+		broken = append(broken, e.Failures...)
 	}}
 	err = proxy.JudgeRecording(o, time.Now(), func() (transcript.Record, error) {
 		if len(records) == 0 {

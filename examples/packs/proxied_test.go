@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"parley/runner"
 	"parley/simulator/proxy"
 	"parley/steps"
@@ -55,7 +57,14 @@ func judgeProxied(t *testing.T, folder, url string) (broken []string, partly str
 	}
 	slices.Sort(broken)
 	broken = slices.Compact(broken)
-	again := judgeRecorded(t, folder, records)
+	var again []string
+	recorded := judgeRecorded(t, folder, records)
+	for _, f := range recorded {
+		again = append(again, f.Clause)
+	}
+	if diff := cmp.Diff(findings(recorded), findings(judgeRecorded(t, folder, asHAR(t, folder, records)))); diff != "" {
+		t.Errorf("recording -, HAR of it +:\n%s", diff)
+	}
 	slices.Sort(again)
 	if again = slices.Compact(again); !slices.Equal(broken, again) {
 		t.Errorf("live are broken %q, in the recording %q", broken, again)

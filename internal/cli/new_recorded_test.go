@@ -20,6 +20,7 @@ type roomServer struct {
 	mu      sync.Mutex
 	rooms   map[string]bool
 	clients map[string]chan string // events, by client
+	faulty  bool                   // a run that is done does not say which
 }
 
 func (s *roomServer) handler() http.Handler {
@@ -129,7 +130,11 @@ func (s *roomServer) run(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	for _, event := range []string{`run.started {"run":"r1"}`, `delta {"text":"x"}`, `run.done {"run":"r1"}`} {
+	events := []string{`run.started {"run":"r1"}`, `delta {"text":"x"}`, `run.done {"run":"r1"}`}
+	if s.faulty {
+		events[2] = `run.done {}`
+	}
+	for _, event := range events {
 		name, data, _ := strings.Cut(event, " ")
 		fmt.Fprintf(w, "event: %s\ndata: %s\n\n", name, data)
 	}
@@ -175,5 +180,52 @@ func TestNewFromHAR(t *testing.T) {
 		if code != 0 {
 			t.Errorf("%s: exit %d: %s%s", name, code, out.String(), errs.String())
 		}
+	}
+}
+
+// TestRecordingOfAnswersAsHAR: a recording of requests that are answered by event streams is judged the same when it
+// was written as HAR.
+func TestRecordingOfAnswersAsHAR(t *testing.T) {
+	file, err := filepath.Abs("testdata/har/fetch.har")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, bundled := suite, bundle
+	t.Cleanup(func() { suite, bundle, folders = before, bundled, map[string]string{} })
+	s := &roomServer{rooms: map[string]bool{}, faulty: true}
+	srv := httptest.NewServer(s.handler())
+	t.Cleanup(srv.Close)
+	t.Chdir(t.TempDir())
+	do := func(want int, args ...string) {
+		t.Helper()
+		suite, bundle = before, bundled
+		var out, errs strings.Builder
+		if code := runParley(args, &streams{In: strings.NewReader(""), Out: &out, Err: &errs}); code != want {
+			t.Fatalf("%q: exit %d: %s%s", args, code, out.String(), errs.String())
+		}
+	}
+	do(0, "new", "rooms", "--from", file)
+	do(1, "run", "--protocol", "./rooms", "--target", srv.URL, "--out", "live")
+	files, err := filepath.Glob("live/transcripts/*.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := false
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), "run.done") {
+			continue
+		}
+		broken = true
+		do(0, "recording", name, "--to", "har", "-o", "it.har")
+		do(1, "recording", "judge", name, "--protocol", "./rooms", "--out", "direct")
+		do(1, "recording", "judge", "it.har", "--protocol", "./rooms", "--out", "again")
+		sameJudged(t, resultsIn(t, "direct"), resultsIn(t, "again"))
+	}
+	if !broken {
+		t.Errorf("no recording of %q has the fault", files)
 	}
 }

@@ -56,8 +56,8 @@ drawn. Both judge the recording as parley proxy would have. --to har writes HAR 
 browsers import.
 
 --from-har reads a file that they have exported, and prints a recording of what the page exchanged with one server:
-requests of scripts, event streams and WebSocket messages. If there were several servers, --origin names one. HAR files
-are kept in memory, and have 256 MiB at most.
+requests of scripts, event streams and WebSocket messages; of headers what --protocol reads. If there were several
+servers, --origin names one. HAR files are kept in memory, and have 256 MiB at most.
 
 Exit codes: 0 printed · 2 wrong usage, or the file is not a recording, or not HAR.`,
 		Example: `  parley recording parley-results/transcripts/sse-AS-2.1-01.jsonl
@@ -301,8 +301,7 @@ func (o recordingOptions) readHAR(ctx context.Context, name string, s *streams) 
 	}
 	defer file.Close()
 	out := bufio.NewWriter(s.Out)
-	result, err := har.Read(out, file, har.Options{Protocol: o.protocol, Origin: o.origin,
-		By: program + " " + suite.Version})
+	result, err := har.Read(out, file, harOptions(o.protocol, o.origin, nil))
 	if err != nil {
 		return usagef("%s: %v", name, err)
 	}

@@ -114,8 +114,7 @@ func (f *judgedFile) open(ctx context.Context, o recordingJudgeOptions, s *strea
 		return in, nil
 	}
 	var out bytes.Buffer
-	result, err := har.Read(&out, text, har.Options{Protocol: o.protocol, Origin: o.origin,
-		By: program + " " + suite.Version})
+	result, err := har.Read(&out, text, o.harOptions())
 	if err != nil {
 		return nil, usagef("%s: %v", f.name, err)
 	}
@@ -124,6 +123,29 @@ func (f *judgedFile) open(ctx context.Context, o recordingJudgeOptions, s *strea
 	}
 	f.har = out.Bytes()
 	return recording.NewReader(bytes.NewReader(f.har))
+}
+
+// harOptions say how a HAR file is read.
+func (o recordingJudgeOptions) harOptions() har.Options {
+	p, _ := o.givenProfile() // it is told where it is used
+	return harOptions(o.protocol, o.origin, p)
+}
+
+// harOptions say how a HAR file is read: what its protocol reads of headers, and which requests are answered by
+// themselves, if it is named. A profile that is nil is that of the protocol.
+func harOptions(protocol, origin string, of *target.Profile) har.Options {
+	o := har.Options{Protocol: protocol, Origin: origin, By: program + " " + suite.Version}
+	p, err := suite.Find(protocol)
+	if err != nil {
+		return o
+	}
+	if of == nil {
+		of = namesAt(p.Kind(), origin)
+	}
+	if by, is := p.(steps.Poster); is {
+		o.Posts, o.Reads = by.Posts(of)
+	}
+	return o
 }
 
 // reader returns what reads the file from its beginning.

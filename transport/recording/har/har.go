@@ -1,6 +1,7 @@
 // Package har converts recordings from and to HAR 1.2, the format in which the developer tools of browsers export what
 // a page has sent and received. The messages of WebSockets are in _webSocketMessages, and those of event streams in
-// _eventSourceMessages, as Chromium writes them. Headers and cookies are not in recordings, and left out.
+// _eventSourceMessages, as Chromium writes them; those of answers that are event streams are also in their content, as
+// browsers have it. Of headers there are those that recordings show, and cookies are left out.
 package har
 
 import "time"
@@ -35,6 +36,7 @@ type entry struct {
 	Resource string          `json:"_resourceType,omitempty"`
 	Frames   []socketMessage `json:"_webSocketMessages,omitempty"`
 	Events   []streamMessage `json:"_eventSourceMessages,omitempty"`
+	Party    string          `json:"_party,omitempty"` // in what Write wrote: whose it was
 	Comment  string          `json:"comment,omitempty"`
 }
 

@@ -207,9 +207,9 @@ func TestReadContentOnly(t *testing.T) {
 		want         []string
 	}{
 		{"with times", string(text), []string{"GET /events", "stream", "connected", "agent_list", "POST /session/create",
-			"200", "POST /message", "agent_switched", "200"}},
+			"200 OK", "POST /message", "agent_switched", "200 OK"}},
 		{"without", strings.ReplaceAll(string(text), `\"timestamp\"`, `\"time\"`), []string{"GET /events", "stream",
-			"connected", "POST /session/create", "200", "POST /message", "200", "agent_list", "agent_switched"}},
+			"connected", "POST /session/create", "200 OK", "POST /message", "200 OK", "agent_list", "agent_switched"}},
 	}
 	for _, r := range rows {
 		rec, _, err := converted(t, r.text, Options{Protocol: "agent-select"})

@@ -21,7 +21,7 @@ func (f *reading) placeEvents() {
 			continue
 		}
 		next := r.when
-		if i+1 < len(f.all) && f.all[i+1].late && f.all[i+1].Conn == r.Conn {
+		if i+1 < len(f.all) && f.all[i+1].late && f.all[i+1].Conn == r.Conn && f.all[i+1].of == r.of {
 			next = f.all[i+1].when
 		}
 		if r.when = next; !f.dateByMessage(r, next) {
@@ -63,7 +63,7 @@ func (f *reading) placeBeforeRequest(r *timed) {
 		}
 		for i := range f.all {
 			q := &f.all[i]
-			if q.Dir == transcript.Sent && q.Conn != r.Conn && q.when.Before(r.when) &&
+			if q.Dir == transcript.Sent && (q.Conn != r.Conn || r.of != 0) && q.n != r.of && q.when.Before(r.when) &&
 				(strings.Contains(string(q.Bytes), `"`+id+`"`) || strings.Contains(q.Label, id)) {
 				r.when = q.when.Add(-time.Nanosecond)
 			}

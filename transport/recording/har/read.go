@@ -1,11 +1,13 @@
 package har
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"io"
 	"maps"
 	"mime"
+	"net/http"
 	"net/url"
 	"slices"
 	"sort"
@@ -28,6 +30,9 @@ type Options struct {
 	Origin   string
 	Redactor *transcript.Redactor // nil: nothing is removed
 	By       string               // the program, with its version
+
+	Reads []string                 // headers that the records of requests and their answers show
+	Posts func(*http.Request) bool // requests that are answered by themselves, also by event streams; nil: no GET is one
 }
 
 // Result says what was taken.
@@ -54,7 +59,7 @@ func readFile(w io.Writer, r io.Reader, o Options, most int) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	from := &reading{}
+	from := &reading{reads: o.Reads, posts: o.Posts}
 	origin, err := from.chooseOrigin(entries, o.Origin)
 	if err != nil {
 		return Result{}, err
@@ -121,6 +126,8 @@ type reading struct {
 	conns   int
 	drivers map[string]bool
 	unheard []string // places of WebSockets whose messages are not in the file
+	reads   []string // those of Options
+	posts   func(*http.Request) bool
 }
 
 // taken is an entry that becomes records.
@@ -224,6 +231,9 @@ func (f *reading) readEntries() error {
 		switch {
 		case e.Resource == socketType || len(e.Frames) > 0 || strings.HasPrefix(e.url.Scheme, "ws"):
 			err = f.addSocket(e)
+		case f.isPost(e):
+			f.drivers["post"] = true
+			err = f.addRequest(e)
 		case e.Request.Method == "GET" && (e.Resource == streamType || kind == "text/event-stream"):
 			err = f.addStream(e)
 		default:
@@ -261,9 +271,10 @@ func decodeBody(at, text, encoding string) ([]byte, error) {
 	return nil, &Error{at + "/encoding", fmt.Sprintf("%q is not known: want base64", encoding)}
 }
 
-func (f *reading) partyName() string {
+// partyName returns whose connection an entry is.
+func (f *reading) partyName(e taken) string {
 	f.conns++
-	return fmt.Sprintf("C%d", f.conns)
+	return cmp.Or(e.Party, fmt.Sprintf("C%d", f.conns))
 }
 
 // addRefused adds the answer of what was not opened, or not answered.
@@ -275,16 +286,20 @@ func (f *reading) addRefused(e taken, party string, of int) error {
 		if err != nil {
 			return err
 		}
-		r.Kind, r.Label, r.Bytes = transcript.Response, fmt.Sprint(e.Response.Status), b
-		r.Type = e.Response.Content.MimeType
+		r.Kind, r.Label, r.Bytes = transcript.Response, e.Response.title(), b
+		r.Type, r.Headers = e.Response.Content.MimeType, f.headersOf(e.Response.Headers)
+		if c := e.Response.Content; c.Text == "" {
+			r.Cut = max(0, c.Size) // the file does not have it
+		}
+		r.Flushed = e.Response.Error == "" && r.Cut == 0
 	}
 	f.addRecord(e.endTime(), of, r)
 	return nil
 }
 
 func (f *reading) addRequest(e taken) error {
-	r := transcript.Record{Dir: transcript.Sent, Kind: transcript.Request,
-		Label: e.Request.Method + " " + e.url.RequestURI()}
+	r := transcript.Record{Conn: e.Party, Dir: transcript.Sent, Kind: transcript.Request,
+		Label: e.Request.Method + " " + e.url.RequestURI(), Headers: f.headersOf(e.Request.Headers)}
 	if e.Request.Method == "" {
 		return &Error{e.at + "/request/method", "it is missing"}
 	}
@@ -298,12 +313,12 @@ func (f *reading) addRequest(e taken) error {
 	if media, _, _ := mime.ParseMediaType(e.Response.Content.MimeType); media == "text/event-stream" {
 		return f.addAnswerStream(e, of)
 	}
-	return f.addRefused(e, "", of)
+	return f.addRefused(e, e.Party, of)
 }
 
 func (f *reading) addStream(e taken) error {
 	f.drivers["sse"] = true
-	party := f.partyName()
+	party := f.partyName(e)
 	of := f.addRecord(e.began, 0, transcript.Record{Conn: party, Dir: transcript.Sent, Kind: transcript.Open,
 		Label: "GET " + e.url.RequestURI()})
 	if e.Response.Status != 200 {
@@ -314,13 +329,7 @@ func (f *reading) addStream(e taken) error {
 		Label:  "stream",
 		Status: 200, Type: e.Response.Content.MimeType})
 	for _, m := range e.Events {
-		kind := m.Name
-		if kind == "" {
-			kind = "message"
-		}
-		f.addRecord(timeOf(m.Time), 0, transcript.Record{Conn: party, Dir: transcript.Received, Kind: transcript.Stream,
-			Label: kind,
-			Type:  kind, Bytes: []byte(m.Data)})
+		f.addRecord(timeOf(m.Time), 0, eventRecord(party, m))
 	}
 	if len(e.Events) > 0 {
 		return nil
@@ -342,7 +351,7 @@ func (f *reading) addStream(e taken) error {
 
 func (f *reading) addSocket(e taken) error {
 	f.drivers["ws"] = true
-	party := f.partyName()
+	party := f.partyName(e)
 	of := f.addRecord(e.began, 0, transcript.Record{Conn: party, Dir: transcript.Sent, Kind: transcript.Open,
 		Label: "GET " + strings.Replace(e.url.String(), "http", "ws", 1) + " (upgrade)"})
 	if e.Response.Status != 101 {
@@ -398,15 +407,23 @@ func (f *reading) sortRecords() ([]transcript.Record, error) {
 	f.placeEvents()
 	last := map[string]time.Time{}
 	asked := map[int]time.Time{}
+	single := map[int]bool{} // requests, which run beside each other
 	for i := range f.all {
 		r := &f.all[i]
-		if r.when.Before(last[r.Conn]) && r.Conn != "" {
+		single[r.n] = r.Kind == transcript.Request
+		alone := r.Conn == "" || single[r.n] || single[r.of]
+		if !alone && r.when.Before(last[r.Conn]) {
 			r.when = last[r.Conn]
 		}
 		if t := asked[r.of]; r.of != 0 && r.when.Before(t) {
 			r.when = t
 		}
-		last[r.Conn], asked[r.n] = r.when, r.when
+		if asked[r.n] = r.when; !alone {
+			last[r.Conn] = r.when
+		}
+		if r.of != 0 { // what belongs to one answer keeps its order
+			asked[r.of] = r.when
+		}
 	}
 	sort.SliceStable(f.all, func(a, b int) bool { return f.all[a].when.Before(f.all[b].when) })
 	number := map[int]int{}

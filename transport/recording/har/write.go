@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"parley/internal/jsonform"
+	"parley/transport/driver"
 	"parley/transport/recording"
 	"parley/transport/transcript"
 )
@@ -27,6 +28,8 @@ type writing struct {
 	open    map[string]*entry // connection → its entry
 	asked   map[int]*entry    // number of a request or opening → its entry
 	size    int
+
+	answering map[int]*entry // number of a request whose answer is an event stream → its entry, until that ends
 }
 
 // Write writes a recording as HAR. by is the program that does, with its version. Remarks, comments and what a browser
@@ -35,7 +38,7 @@ func Write(w io.Writer, in *recording.Reader, by string) error {
 	view := recording.NewClientView(in)
 	h := view.Header()
 	to := &writing{began: h.Began, base: strings.TrimSuffix(cmp.Or(h.URL, "http://localhost"), "/"),
-		open: map[string]*entry{}, asked: map[int]*entry{}}
+		open: map[string]*entry{}, asked: map[int]*entry{}, answering: map[int]*entry{}}
 	if to.began.IsZero() {
 		to.began = time.Unix(0, 0).UTC()
 	}
@@ -71,9 +74,11 @@ func (w *writing) writeRecord(r transcript.Record) {
 			e.Frames = append(e.Frames, socketFrame(r, when))
 			e.extendUntil(when)
 		}
+	case r.Kind != transcript.Response && r.Dir != transcript.Noted && r.Reply != 0 && w.answering[r.Reply] != nil:
+		w.continueAnswer(r, when)
 	case r.Kind == transcript.Stream:
 		if e := w.open[r.Conn]; e != nil {
-			e.Events = append(e.Events, streamMessage{Time: seconds(when), Name: r.Type, Data: string(r.Bytes)})
+			e.Events = append(e.Events, streamMessage{Time: seconds(when), Name: r.Type, ID: r.ID, Data: string(r.Bytes)})
 			e.extendUntil(when)
 		}
 	case r.Kind == transcript.Closed:
@@ -98,9 +103,9 @@ func (e *entry) extendUntil(when time.Time) {
 func (w *writing) beginEntry(r transcript.Record, when time.Time) {
 	method, path, _ := strings.Cut(strings.TrimSuffix(r.Label, " (upgrade)"), " ")
 	path, _, _ = strings.Cut(path, " ")
-	e := &entry{Started: when.UTC().Format(time.RFC3339Nano), Resource: fetchType,
+	e := &entry{Started: when.UTC().Format(time.RFC3339Nano), Resource: fetchType, Party: r.Conn,
 		Request: request{Method: cmp.Or(method, http.MethodGet), URL: path, HTTPVersion: "HTTP/1.1", Cookies: []pair{},
-			Headers: []pair{}, Query: []pair{}, HeadersSize: -1, BodySize: len(r.Bytes)},
+			Headers: headerPairs(r.Headers), Query: []pair{}, HeadersSize: -1, BodySize: len(r.Bytes)},
 		Response: response{HTTPVersion: "HTTP/1.1", Cookies: []pair{}, Headers: []pair{}, HeadersSize: -1, BodySize: -1,
 			Content: content{MimeType: "x-unknown"}}}
 	if !strings.Contains(path, "://") {
@@ -116,6 +121,9 @@ func (w *writing) beginEntry(r transcript.Record, when time.Time) {
 	if len(r.Bytes) > 0 {
 		text, encoding := textOrBase64(r.Bytes)
 		e.Request.PostData = &postData{MimeType: "application/json", Text: text, Encoding: encoding}
+	}
+	if w.open[r.Conn] != nil && r.Kind == transcript.Request {
+		e.Party = "" // a request beside a connection is found by what it says
 	}
 	if r.Kind == transcript.Open {
 		e.Resource = streamType
@@ -148,7 +156,14 @@ func (w *writing) addAnswer(r transcript.Record, when time.Time) {
 	}
 	text, encoding := textOrBase64(r.Bytes)
 	e.Response.Content = content{Size: len(r.Bytes), MimeType: r.Type, Text: text, Encoding: encoding}
-	e.Response.BodySize = len(r.Bytes)
+	e.Response.BodySize, e.Response.Headers = len(r.Bytes), headerPairs(r.Headers)
+	switch {
+	case r.Kind != transcript.Response:
+	case driver.AnswerGoesOn(r):
+		w.answering[r.Reply], e.Response.Error = e, unfinished
+	case !r.Flushed:
+		e.Response.Error = unfinished
+	}
 	if r.Cut > 0 {
 		e.Comment = fmt.Sprintf("%d bytes of the answer were not recorded", r.Cut)
 	}
@@ -171,4 +186,15 @@ func socketFrame(r transcript.Record, when time.Time) socketMessage {
 		m.Opcode, m.Data = 2, base64.StdEncoding.EncodeToString(r.Bytes)
 	}
 	return m
+}
+
+// headerPairs returns the headers that a record shows.
+func headerPairs(lines string) []pair {
+	out := []pair{}
+	for line := range strings.Lines(lines) {
+		if name, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), ": "); ok {
+			out = append(out, pair{name, value})
+		}
+	}
+	return out
 }
