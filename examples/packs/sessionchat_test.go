@@ -99,7 +99,7 @@ func TestSessionChatMutants(t *testing.T) {
 			gate <- true
 			defer func() { <-gate }()
 			o := runner.Options{Protocols: suite, Profile: profile.Clone()}
-			if isKilled(t, o, m) || beyond[m.ID] == "" && isKilled(t, o, m) { // on a busy machine a turn may be over too soon
+			if isKilled(t, o, m, 1) || beyond[m.ID] == "" && isKilled(t, o, m, 1) { // on a busy machine a turn may be over too soon
 				return
 			}
 			mu.Lock()
@@ -113,9 +113,24 @@ func TestSessionChatMutants(t *testing.T) {
 	t.Logf("%d of %d survived: %s", len(survived), tried, strings.Join(survived, " "))
 }
 
-// isKilled reports whether the folder finds one of a mutant's clauses broken. It stops at the first. One scenario runs
-// at a time: a fault may disturb what goes on on other connections.
-func isKilled(t *testing.T, o runner.Options, m runner.Mutant) bool {
+// TestPingEndsTurns: a mutant whose ping ends the turns of all clients is also killed by the clause that it breaks
+// while other scenarios send pings.
+func TestPingEndsTurns(t *testing.T) {
+	t.Parallel()
+	suite, profile := chatFolder(t)
+	profile.Limits.Event.Duration, profile.Limits.Turn.Duration = 2*time.Second, 4*time.Second
+	all := bundled.All.Mutants(protocols.All.Kinds(), "session-chat", "")
+	m := all[slices.IndexFunc(all, func(m runner.Mutant) bool { return m.ID == "ping-ends-turns" })]
+	for range 5 {
+		if !isKilled(t, runner.Options{Protocols: suite, Profile: profile.Clone()}, m, 2) {
+			t.Error("it survived")
+		}
+	}
+}
+
+// isKilled reports whether the folder finds one of a mutant's clauses broken, with that many scenarios at a time: a
+// fault may disturb what goes on on other connections. It stops at the first.
+func isKilled(t *testing.T, o runner.Options, m runner.Mutant, concurrency int) bool {
 	var tags []string
 	for _, id := range m.Clauses {
 		if tag := "@" + strings.Replace(id, "SC-", "SF-", 1); tag != "@SF-053" { // which the folder has not
@@ -126,7 +141,7 @@ func isKilled(t *testing.T, o runner.Options, m runner.Mutant) bool {
 		return false
 	}
 	var found atomic.Bool
-	o.Brain, o.Drivers, o.Concurrency, o.Tags = llm.New(), m.Drivers, 1, strings.Join(tags, " or ")
+	o.Brain, o.Drivers, o.Concurrency, o.Tags = llm.New(), m.Drivers, concurrency, strings.Join(tags, " or ")
 	o.Launcher, o.Observer = m.Launch(o.Brain), breaks{tags, &found}
 	o.Enough = func(runner.Planned) bool { return found.Load() }
 	_, err := runner.Run(t.Context(), o)
