@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"pgregory.net/rapid"
+
+	"parley/steps"
 )
 
 // Explored implements steps.Explorer: all clauses that rules judge.
@@ -253,11 +255,16 @@ func (d *document) givenBy(kind string) (names []string) {
 	return slices.Compact(names)
 }
 
-// sendingLines returns the steps of phrases, and of the scenarios that need no capability.
+// sendingLines returns the steps of the scenarios that need no capability, with those of phrases in place of them, and of
+// phrases that vary in their client alone. So what else the words of a phrase vary in has the values of scenarios.
 func (p *Pack) sendingLines() (out []string) {
+	add := func(line string) {
+		left := maxExpanded
+		out = append(out, p.general(line, &left)...)
+	}
 	for _, ph := range p.doc.phrases {
-		for _, step := range ph.steps {
-			out = append(out, strings.ReplaceAll(step, "client {c} ", "client A "))
+		if line := strings.ReplaceAll(ph.text, "{c}", "A"); !strings.Contains(line, "{") {
+			add(line)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.files)) {
@@ -272,11 +279,29 @@ func (p *Pack) sendingLines() (out []string) {
 			case strings.HasPrefix(line, "@"):
 				tags = line
 			case slices.Contains([]string{"Given", "When", "Then", "And", "But", "*"}, word) && !p.needsCapability(tags):
-				out = append(out, rest)
+				add(rest)
 			}
 		}
 	}
 	return out
+}
+
+// general returns the general steps that a step stands for: those of its phrase, if it is one. left bounds how many
+// steps of phrases are looked at: with the words of a scenario a phrase may contain itself.
+func (p *Pack) general(line string, left *int) (out []string) {
+	for _, ph := range p.doc.phrases {
+		words := steps.Expression(ph.expression()).FindStringSubmatch(line)
+		if words == nil {
+			continue
+		}
+		for _, step := range ph.expand(words[1:]) {
+			if *left--; *left > 0 {
+				out = append(out, p.general(step, left)...)
+			}
+		}
+		return out
+	}
+	return []string{line}
 }
 
 func (p *Pack) needsCapability(tags string) bool {

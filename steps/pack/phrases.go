@@ -97,6 +97,10 @@ func (s *suite) handler(p phrase) any {
 
 // runAll runs the steps of a phrase.
 func (s *suite) runAll(ctx context.Context, lines []string) error {
+	if s.nested++; s.nested > maxExpanded {
+		return errors.New("with these words a phrase contains itself")
+	}
+	defer func() { s.nested-- }()
 	for _, line := range lines {
 		if err := s.run(ctx, line); err != nil {
 			return err

@@ -25,6 +25,7 @@ type suite struct {
 	model   *model
 	seen    int // the last record that the model has taken
 	known   []definition
+	nested  int // phrases in phrases, while they run
 }
 
 // client is a party that the harness plays.
