@@ -271,26 +271,19 @@ func artifactDigest(path string) (*certificate.Subject, error) {
 
 // killFigures returns the figures of the kill matrix of a role; nil if the program has no mutants.
 func (o certifyOptions) killFigures(protocol, role string) (*certificate.KillFigures, error) {
-	all, err := ownKills()
-	if o.kills != "" {
-		var b []byte
-		if b, err = input.Read(o.kills, maxKills); err == nil {
-			all, err = presentKills(b)
-		}
-	}
+	all, err := knownKills(o.kills)
 	if err != nil {
-		return nil, usagef("--kills: %v", err)
+		return nil, err
 	}
 	if all == nil && len(bundle) == 0 {
 		return nil, nil
 	}
-	const mend = "parley mutants -o kills.json makes them, and --kills kills.json names them"
 	if all == nil {
-		return nil, usagef("certify: this program has no kill matrices (%s)", mend)
+		return nil, usagef("certify: this program has no kill matrices (%s)", mendKills)
 	}
 	if all.Suite != (reports.Suite{Version: suite.Version, Digest: suite.Digest()}) {
 		return nil, usagef("--kills: %s has the proofs of suite %s (%s), and not of the one that judged, %s (%s)", o.kills,
-			all.Suite.Version, all.Suite.Digest, suite.Digest(), mend)
+			all.Suite.Version, all.Suite.Digest, suite.Digest(), mendKills)
 	}
 	figures, ok := all.Figures(protocol, role)
 	if !ok && o.kills == "" && folders[protocol] != "" {
@@ -299,13 +292,36 @@ func (o certifyOptions) killFigures(protocol, role string) (*certificate.KillFig
 	}
 	if !ok && o.kills == "" {
 		return nil, usagef("certify: this build of %s is incomplete, and your run is not to blame: it has no proofs of the "+
-			"suite of %s as it judged (%s)", program, titleWithRole(protocol, role), mend)
+			"suite of %s as it judged (%s)", program, titleWithRole(protocol, role), mendKills)
 	}
 	if !ok {
-		return nil, usagef("--kills: %s has no kill matrix of %s as it is in this program (%s)", o.kills,
-			titleWithRole(protocol, role), mend)
+		return nil, noKills(o.kills, protocol, role)
 	}
 	return figures, nil
+}
+
+const mendKills = "parley mutants -o kills.json makes them, and --kills kills.json names them"
+
+// noKills says that a file lacks the kill matrix of a role.
+func noKills(file, protocol, role string) error {
+	return usagef("--kills: %s has no kill matrix of %s as it is in this program (%s)", file,
+		titleWithRole(protocol, role), mendKills)
+}
+
+// knownKills returns the kill matrices in a file, or those of this program; nil if it has none.
+func knownKills(file string) (*certificate.Kills, error) {
+	if file == "" {
+		return ownKills()
+	}
+	b, err := input.Read(file, maxKills)
+	if err != nil {
+		return nil, usagef("--kills: %v", err)
+	}
+	all, err := presentKills(b)
+	if err != nil {
+		return nil, usagef("--kills: %v", err)
+	}
+	return all, nil
 }
 
 // ownKills returns the kill matrices of this program; nil if it has none.
@@ -340,12 +356,12 @@ func provedNow(protocol, role string) (string, error) {
 	return runner.ProofDigest(suite, protocol, role, bundle.Mutants(suite.Kinds(), protocol, role))
 }
 
-// knownSuite is what this program knows of suites.
-func knownSuite() (certificate.Suite, error) {
-	all, err := ownKills()
+// knownSuite is what this program knows of suites, with the kill matrices of a file if one is named.
+func knownSuite(file string) (certificate.Suite, error) {
+	all, err := knownKills(file)
 	return certificate.Suite{Suite: reports.Suite{Version: suite.Version, Digest: suite.Digest()}, Released: released,
 		Clauses: func(protocol, role string) ([]reports.Clause, error) { return runner.Clauses(suite, protocol, role) },
-		Kills:   all, Mutants: len(bundle) > 0}, err
+		Kills:   all, KillsFile: file, Mutants: len(bundle) > 0}, err
 }
 
 func keygenCommand(s *streams) *cobra.Command {

@@ -30,6 +30,7 @@ var flagMeanings = map[string][]string{
 	"ignore":         {"may differ"},
 	"insecure":       {"do not check the certificate"},
 	"json":           {"JSON"},
+	"kills":          {"kill matrices"},
 	"lang":           {"LANGUAGE"},
 	"listen":         {"listen", "for clients", "play the server"},
 	"matrix":         {"matrix"},

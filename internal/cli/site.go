@@ -62,7 +62,7 @@ func makeSite(o siteOptions, s *streams) error {
 	if err != nil {
 		return err
 	}
-	known, err := knownSuite()
+	known, err := knownSuite("")
 	if err != nil {
 		return err
 	}

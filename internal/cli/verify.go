@@ -22,10 +22,10 @@ import (
 
 // verifyOptions are the flags of parley verify.
 type verifyOptions struct {
-	certificate, results, artifact string
-	keys                           []string
-	rerun, out, lang               string
-	link                           linkOptions // of rerun
+	certificate, results, artifact, kills string
+	keys                                  []string
+	rerun, out, lang                      string
+	link                                  linkOptions // of rerun
 }
 
 func verifyCommand(s *streams) *cobra.Command {
@@ -38,6 +38,9 @@ that the suite is known, and that it has not expired; then say in plain words wh
 
 A signature shows that a certificate was not altered. Who signed it is known only with --public-key, the public key of
 somebody you trust.
+
+The kill matrix is compared with that of this program, or with --kills with one that parley mutants -o wrote: that of a
+protocol of your own, which this program does not have.
 
 With --target the target is judged again, by the same suite with the same options, and each clause is compared.
 
@@ -56,6 +59,8 @@ Exit 0 if nothing is wrong, 1 if something is.`,
 	f.StringArrayVar(&o.keys, "public-key", nil, "public key `FILE` of somebody you trust; may be repeated (default any)")
 	f.StringVar(&o.results, "results", "", "compare the results in `FILE`, and the transcripts beside it")
 	f.StringVar(&o.artifact, "artifact", "", "compare the artifact in `FILE`")
+	f.StringVar(&o.kills, "kills", "",
+		"kill matrices `FILE` that parley mutants -o wrote (default those of this program)")
 	f.StringVar(&o.rerun, "target", "", "judge the target `FILE|URL` again, and compare")
 	f.StringVar(&o.out, "out", "parley-rerun", "`DIR` for the results of --target")
 	declareLangOf(f, &o.lang, "what is found: en or zh; errors, and the report of --target, are in English")
@@ -79,7 +84,7 @@ func runVerify(ctx context.Context, o verifyOptions, s *streams) error {
 	if err != nil {
 		return err
 	}
-	known, err := knownSuite()
+	known, err := knownSuite(o.kills)
 	if err != nil {
 		return err
 	}
@@ -87,6 +92,10 @@ func runVerify(ctx context.Context, o verifyOptions, s *streams) error {
 	if err != nil {
 		fmt.Fprintln(s.Out, l.Say("%s: %s", l.Say("not valid"), escapeControl(err.Error())))
 		return exitError{verdict.ExitNonConformant}
+	}
+	of := cert.Predicate.Target
+	if _, there := known.Kills.Figures(of.Protocol, of.Role); o.kills != "" && !there {
+		return noKills(o.kills, of.Protocol, of.Role)
 	}
 	checks := certificate.Verify(cert, known, facts)
 	sound := certificate.Sound(checks)

@@ -36,6 +36,8 @@ type Suite struct {
 	Clauses  func(protocol, role string) ([]reports.Clause, error) // of the suite that it has
 	Kills    *Kills                                                // may be of another suite, or nil
 	Mutants  bool                                                  // it has mutants: certificates need a kill matrix
+
+	KillsFile string // where the kill matrices are from; "": from the program
 }
 
 // Holder is a public key, with the name of the file that it came from.
@@ -192,23 +194,28 @@ func (c *Certificate) otherClauses(s Suite, l lang.Lang) string {
 
 func (c *Certificate) checkKills(s Suite, l lang.Lang) Check {
 	p := &c.Predicate
+	mine, ok := s.Kills.Figures(p.Target.Protocol, p.Target.Role)
+	same := ok && p.Kills != nil && s.Kills.Suite == p.Suite && mine.equals(p.Kills)
 	switch {
+	case s.KillsFile != "" && same:
+		return Check{OfKills, Good, l.Say("the one in %s", s.KillsFile)}
+	case s.KillsFile != "":
+		return Check{OfKills, Bad, l.Say("it is not the one in %s", s.KillsFile)}
 	case p.Kills == nil && s.Mutants && p.Suite == s.Suite:
 		return Check{OfKills, Bad, l.Say("the certificate has none, although the suite has mutants")}
 	case p.Kills == nil:
 		return Check{OfKills, Unknown, l.Say("none: nothing shows that the suite detects faults")}
-	case s.Kills == nil || s.Kills.Suite != p.Suite:
+	case !ok || s.Kills.Suite != p.Suite: // such as a protocol of a folder
 		return Check{OfKills, Unknown, l.Say("this program has none of that suite")}
-	}
-	mine, ok := s.Kills.Figures(p.Target.Protocol, p.Target.Role)
-	if !ok { // such as a protocol of a folder
-		return Check{OfKills, Unknown, l.Say("this program has none of that suite")}
-	}
-	if mine.Digest != p.Kills.Digest || mine.Mutants != p.Kills.Mutants || mine.Killed != p.Kills.Killed ||
-		mine.Proved != p.Kills.Proved || !slices.Equal(mine.Unproved, p.Kills.Unproved) {
+	case !same:
 		return Check{OfKills, Bad, l.Say("it is not the one that this program has for the suite")}
 	}
 	return Check{OfKills, Good, l.Say("the one that this program has for the suite")}
+}
+
+func (k *KillFigures) equals(o *KillFigures) bool {
+	return k.Digest == o.Digest && k.Mutants == o.Mutants && k.Killed == o.Killed && k.Proved == o.Proved &&
+		slices.Equal(k.Unproved, o.Unproved)
 }
 
 func (c *Certificate) checkExpiry(f Facts) Check {

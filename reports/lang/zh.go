@@ -243,6 +243,8 @@ var chinese = map[string]string{
 	"none: nothing shows that the suite detects faults":        "没有：无从看出测试集能发现缺陷",
 	"this program has none of that suite":                      "本程序没有该测试集的",
 	"it is not the one that this program has for the suite":    "与本程序中该测试集的不同",
+	"it is not the one in %s":                                  "与 %s 中的不同",
+	"the one in %s":                                            "就是 %s 中的",
 	"the one that this program has for the suite":              "就是本程序中该测试集的",
 	"it was issued in the future, at %s":                       "签发时间 %s 在将来", "it expired after %s": "已过期，最后一天是 %s",
 	"valid until %s, for %d more days": "有效至 %s，还有 %d 天",
