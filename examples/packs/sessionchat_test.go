@@ -99,7 +99,8 @@ func TestSessionChatMutants(t *testing.T) {
 			gate <- true
 			defer func() { <-gate }()
 			o := runner.Options{Protocols: suite, Profile: profile.Clone()}
-			if isKilled(t, o, m, 1) || beyond[m.ID] == "" && isKilled(t, o, m, 1) { // on a busy machine a turn may be over too soon
+			// A second time, as on a busy machine a turn may be over too soon.
+			if isKilled(t, o, m, 1) || beyond[m.ID] == "" && isKilled(t, o, m, 1) {
 				return
 			}
 			mu.Lock()

@@ -8,8 +8,8 @@ import (
 	"parley/target"
 )
 
-// TestVerifyKills: a certificate of a folder's protocol has the kill matrix that parley mutants makes of the folder, and
-// whoever has the folder can make it again and compare it.
+// TestVerifyKills: a certificate of a folder's protocol has the kill matrix that parley mutants makes of the folder,
+// and whoever has the folder can make it again and compare it.
 func TestVerifyKills(t *testing.T) {
 	before, bundled := suite, bundle
 	t.Cleanup(func() { suite, bundle, folders = before, bundled, map[string]string{} })
@@ -53,14 +53,16 @@ func TestVerifyKills(t *testing.T) {
 	if err := os.WriteFile("fewer.json", []byte(fewer), 0o600); err != nil || fewer == string(text) {
 		t.Fatalf("%v: %s", err, text)
 	}
-	if said := do(1, append(verify, "--kills", "fewer.json")...); !strings.Contains(said, "it is not the one in fewer.json") {
+	said := do(1, append(verify, "--kills", "fewer.json")...)
+	if !strings.Contains(said, "it is not the one in fewer.json") {
 		t.Error(said)
 	}
 	none := strings.Replace(string(text), `"auction-room"`, `"another-room"`, 1)
 	if err := os.WriteFile("none.json", []byte(none), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if said := do(2, append(verify, "--kills", "none.json")...); !strings.Contains(said, "none.json has no kill matrix of") {
+	said = do(2, append(verify, "--kills", "none.json")...)
+	if !strings.Contains(said, "none.json has no kill matrix of") {
 		t.Error(said)
 	}
 }

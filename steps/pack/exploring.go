@@ -255,8 +255,8 @@ func (d *document) givenBy(kind string) (names []string) {
 	return slices.Compact(names)
 }
 
-// sendingLines returns the steps of the scenarios that need no capability, with those of phrases in place of them, and of
-// phrases that vary in their client alone. So what else the words of a phrase vary in has the values of scenarios.
+// sendingLines returns the steps of the scenarios that need no capability, with those of phrases in place of them, and
+// of phrases that vary in their client alone. So what else the words of a phrase vary in has the values of scenarios.
 func (p *Pack) sendingLines() (out []string) {
 	add := func(line string) {
 		left := maxExpanded
