@@ -74,7 +74,7 @@ Feature: 1 What the orchestrator consumes
       When the user closes the session
       Then SessionManager is asked to close the session
 
-    @RT-028 @RT-064 @RT-1-08
+    @RT-028 @RT-1-08
     Scenario: a switch that the logger repeats on BROADCAST is ignored
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the logger repeats a switch to agent "b" on BROADCAST
@@ -83,7 +83,7 @@ Feature: 1 What the orchestrator consumes
       When the user switches to agent "b"
       Then a switch from agent "a" to agent "b" is announced
 
-    @RT-028 @RT-064 @RT-1-09
+    @RT-028 @RT-1-09
     Scenario: a user's switch on BROADCAST is ignored
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user switches to agent "b" on BROADCAST

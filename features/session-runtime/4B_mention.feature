@@ -90,7 +90,7 @@ Feature: 4B A mention
         | its payload               |
         | a choice in the interface |
 
-    @RT-049 @RT-086 @RT-064 @RT-4B-14
+    @RT-049 @RT-086 @RT-4B-14
     Scenario: a mention after a refused one reaches its agent
       Given a session of agents "a" and "b" where agent "a" is active
       When the user mentions agent "c" in "t1" by its payload

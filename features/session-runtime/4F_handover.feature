@@ -18,7 +18,7 @@ Feature: 4F A handover
       And agent "b" gets the context of "t1"
       And everything is handled
 
-    @RT-048 @RT-063 @RT-064 @RT-134 @RT-4F-02
+    @RT-048 @RT-063 @RT-134 @RT-4F-02
     Scenario: a mention of the new agent after a handover is handled
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"

@@ -94,7 +94,7 @@ Feature: 4H Opening and closing the session
       Then SessionManager is asked to close the session
       And no CANCEL is published
 
-    @RT-048 @RT-064 @RT-4H-10
+    @RT-048 @RT-4H-10
     Scenario: a failed close leaves the session unchanged
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user switches to agent "b"

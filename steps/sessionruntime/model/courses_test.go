@@ -1,9 +1,12 @@
 package model
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"parley/features/verdict"
 )
 
 // Beginnings of transcripts: a session, a routed turn, a running one, a speaking one, a finished one.
@@ -297,5 +300,21 @@ func sortedKeys(set map[string]bool) []string {
 func TestCourses(t *testing.T) {
 	for _, r := range courses {
 		t.Run(r.reason, func(t *testing.T) { compare(t, r) })
+	}
+}
+
+// TestUpdateShown: only an input behind a change of the active agent shows that the change takes effect at once.
+func TestUpdateShown(t *testing.T) {
+	for in, want := range map[string]bool{
+		"> user USER_INPUT #9\n< USER_INPUT @a t9 #9\n":                                              false,
+		"> user USER_INPUT #9 mention=a\n< USER_INPUT @a t9 #9\n":                                    false,
+		"> user SWITCH_AGENT a>b\n< SWITCH_AGENT a>b\n> user USER_INPUT #9\n< USER_INPUT @b t9 #9\n": true,
+	} {
+		shown := slices.ContainsFunc(Judge(script(t, abc+in)), func(f verdict.Finding) bool {
+			return f.OK && slices.Contains(f.Clauses, "RT-064")
+		})
+		if shown != want {
+			t.Errorf("%s: RT-064 is shown: %v", in, shown)
+		}
 	}
 }

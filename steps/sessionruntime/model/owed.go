@@ -182,7 +182,7 @@ func (m *Model) perhapsMention(in *input, who string) {
 func (m *Model) mention(in *input, who string, form []string) {
 	in.optional = m.busy()
 	in.to, in.clauses = setOf([]string{who}), []string{"RT-030", "RT-049", "RT-086", "RT-092"}
-	in.shown = append([]string{"RT-064", "RT-088"}, form...)
+	in.shown = append([]string{"RT-088"}, form...)
 	in.astray = append([]string{"RT-015", "RT-049", "RT-092"}, form...)
 	switch m.has(who) {
 	case absent:

@@ -115,7 +115,7 @@ func (m *Model) userInput(d Message) {
 	if _, structured := d.Payload.(map[string]any); structured {
 		in.clauses = append(in.clauses, "RT-030", "RT-068")
 	}
-	in.shown = []string{"RT-064", "RT-069"}
+	in.shown = []string{"RT-069"}
 	in.astray = append([]string{"RT-014", "RT-015", "RT-048", "RT-069"}, m.shift...)
 	who, sure := m.sole()
 	switch {
