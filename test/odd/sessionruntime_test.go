@@ -84,8 +84,9 @@ async def settle`}}},
 		}},
 	{"knows answers by their tx_id alone", "ignores a receipt or a decision without the tx_id of its request", []change{
 		{"orchestrator.py", "        if tx_id:\n", "        if True:\n"}}},
-	{"accepts a moment later", "has TURN_ACCEPTED told by a timer, behind what it has routed meanwhile", []change{
-		{"adapter.py", "    print(json.dumps(msg), flush=True)\n", `    if msg.get("subtype") == "TURN_ACCEPTED":
+	{"accepts a moment later", "tells the frontend by a timer, so TURN_ACCEPTED comes behind what it has routed meanwhile",
+		[]change{{"adapter.py", "    print(json.dumps(msg), flush=True)\n", `
+    if msg.get("target") == "FRONTEND" or "parley" in msg:
         asyncio.get_running_loop().call_later(0.02, lambda: print(json.dumps(msg), flush=True))
         return
     print(json.dumps(msg), flush=True)
