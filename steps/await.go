@@ -28,10 +28,11 @@ type Wait struct {
 	Within time.Duration
 	Kind   string // short name of what is awaited; "": the text of the step
 	Family string // name of what waits of several kinds have in common; "": nothing. See wait_limits.go
-	// Proof says that it only serves as proof: if it does not come, something is not tested, and nothing fails; or that an
-	// answer has come, which is judged if no better one does.
+	// Proof says that it only serves as proof: if it does not come, something is not tested, and nothing fails.
 	Proof bool
-	Match func(*transcript.Record) bool
+	// Better says that an answer has come, which is judged if no better one does.
+	Better bool
+	Match  func(*transcript.Record) bool
 	// Hopeless returns the reason why the record can no longer come; "" to continue. The end of the connection always ends
 	// the wait.
 	Hopeless func(*transcript.Record) string
@@ -134,8 +135,17 @@ func (w *World) newAwaiting(ctx context.Context, e Wait) *awaiting {
 	e.Within = max(e.Within, time.Millisecond) // the time may be up already
 	a := &awaiting{Wait: e, w: w, kind: kindOf(ctx, e), limit: e.Within, began: time.Now(), clock: deadline.In(e.Within),
 		seen: e.After}
-	a.within = min(w.Limit(a.limit), w.Env.waitLimit(a.kind, a.limit, a.Proof))
+	a.within = a.currentLimit()
 	return a
+}
+
+// currentLimit returns how long to wait by what is known now.
+func (a *awaiting) currentLimit() time.Duration {
+	within := min(a.w.Limit(a.limit), a.w.Env.waitLimit(a.kind, a.limit, a.Proof || a.Better))
+	if a.Better {
+		return min(within, a.w.BetterWithin(a.limit))
+	}
+	return within
 }
 
 // elapsed returns how long the target has taken so far, without stalls of the harness, which do not count against
@@ -227,13 +237,12 @@ func (a *awaiting) endedInFlood() bool {
 
 // waitWholeLimit waits for the whole limit, unless other waits meanwhile learn that a shorter one will do.
 func (a *awaiting) waitWholeLimit(ctx context.Context, match func(*transcript.Record) bool) (transcript.Record, error) {
-	for a.within == a.limit && a.limit >= shortest {
-		rec, err := a.waitStage(ctx, a.limit/hurry, match)
+	for stage := a.limit / hurry; a.within == a.limit && a.limit >= shortest; stage = a.limit / (hurry * slower) {
+		rec, err := a.waitStage(ctx, stage, match)
 		if !errors.Is(err, errStage) {
 			return rec, err
 		}
-		if part, gone := min(a.w.Limit(a.limit), a.w.Env.waitLimit(a.kind, a.limit, a.Proof)),
-			time.Since(a.began); part < a.limit && part <= gone {
+		if part, gone := a.currentLimit(), time.Since(a.began); part < a.limit && part <= gone {
 			a.within = gone.Round(time.Millisecond)
 			return transcript.Record{}, errLimit
 		}
@@ -251,12 +260,35 @@ func (a *awaiting) matchRecord(r *transcript.Record) bool {
 	}
 	if r.Dir == transcript.Received && r.Kind == transcript.Closed {
 		a.miss = &verdict.Miss{Reason: describeEnding(*r), At: r.N}
+	} else if end := a.endedBefore(r); end != nil {
+		a.miss = &verdict.Miss{Reason: describeEnding(*end), At: end.N}
 	} else if a.Hopeless != nil {
 		if why := a.Hopeless(r); why != "" {
 			a.miss = &verdict.Miss{Reason: why, At: r.N}
 		}
 	}
 	return a.miss != nil
+}
+
+// endedBefore returns the end of the connection on which the frame that causes the wait could not be sent, as r says; nil
+// if r says something else, or the end is still to come.
+func (a *awaiting) endedBefore(r *transcript.Record) *transcript.Record {
+	if r.Kind != transcript.Failure || a.After <= 0 || r.Reply != a.After {
+		return nil
+	}
+	if sent := a.w.T.After(a.After - 1); sent[0].Kind != transcript.Frame { // a request may have been received
+		return nil
+	}
+	var end *transcript.Record
+	for _, earlier := range a.w.Between(a.Conn, 0, a.After) {
+		switch earlier.Kind {
+		case transcript.Closed:
+			end = &earlier
+		case transcript.Open:
+			end = nil
+		}
+	}
+	return end
 }
 
 func (a *awaiting) isAnswer(r *transcript.Record) bool {

@@ -85,7 +85,8 @@ func (e *Env) Forget() {
 	e.patience.mu.Lock()
 	defer e.patience.mu.Unlock()
 	e.patience.kinds, e.patience.families, e.patience.failed = nil, nil, nil
-	e.patience.came, e.patience.longest, e.patience.overtaken = false, 0, false
+	e.patience.came, e.patience.overtaken = false, false
+	e.patience.longest, e.patience.newer, e.patience.counted = 0, 0, 0
 }
 
 // Loadable is an optional interface of protocols whose servers can be put under load (package load).

@@ -18,25 +18,28 @@ import (
 //     clauses stay failed.
 //  2. A kind that the target has missed three times, each within the whole limit, gets a fifth of the limit, unless it
 //     has ever come later than at once (within a twentieth of the limit). One miss is enough if the target has sent
-//     nothing at all, or if no clause can fail for the kind (Wait.Proof). In the latter case a kind that has never come
-//     gets a twentieth after three misses within limits of any length. The first time that a kind comes later than at
-//     once, its waits are whole again for the rest of the run. All this also applies to waits in progress.
+//     nothing at all, or if no clause can fail for the kind (Wait.Proof). A kind that has never come gets a twentieth
+//     after three more misses; if no clause can fail for it, after three within limits of any length. The first time
+//     that a kind comes later than at once, its waits are whole again for the rest of the run. All this also applies to
+//     waits in progress.
 //  3. A wait with a fence (Wait.Fence) ends at the fence's answer, if the target has missed the same kind once within
 //     the whole limit although a fence was answered, and no awaited record has ever come after a fence's answer. A
 //     server that handles messages in parallel may send them in that order; with such a server, fences end no wait. For
 //     a kind that has never come and was missed three times, the fence is sent five times sooner. Two kinds that were
 //     missed so count for all of their Wait.Family, if none of it has ever come.
-//  4. Once an answer has been seen to reach a client of another scenario, a scenario that runs beside others gets a
+//  4. Once an answer has come, a better one is awaited for a fifth of the limit (Wait.Better).
+//  5. Once an answer has been seen to reach a client of another scenario, a scenario that runs beside others gets a
 //     fifth of each limit, also for waits in progress: what it misses may have gone elsewhere, and fails only the
 //     clause about such stray answers. Nothing is learnt from its waits any more.
 //
 // A kind is what is awaited: Wait.Kind, or the step that waits. Misses of one kind do not shorten waits of another. No
-// wait gets less than four times the target's longest answer. Limits set by a profile are never shortened. That
-// something did not come within a shortened limit never proves absence: that takes a fence.
+// wait gets less than four times the longest of the target's last answers, 64 of them or more: what a busy machine has
+// delayed once does not make every later wait long. Limits set by a profile are never shortened. That something did not come within a shortened limit never proves absence: that takes a fence.
 const (
 	misses   = 3
 	hurry    = 5               // fraction of a limit that is left: 1/hurry
 	slower   = 4               // minimum of a wait, as a multiple of the longest answer
+	recent   = 64              // the longest is that of so many answers at least, and of twice as many at most
 	shortest = 2 * time.Second // shorter waits are for messages that should not come, and say nothing about the target
 
 	grace  = 500 * time.Millisecond // minimum wait before a fence is sent
@@ -49,7 +52,9 @@ type waitHistory struct {
 	kinds     map[string]*kindHistory
 	families  map[string]*familyHistory
 	came      bool          // anything has come
-	longest   time.Duration // longest wait that succeeded
+	longest   time.Duration // longest of the last waits that succeeded
+	newer     time.Duration // longest of those that counted since the last change of half of them
+	counted   int           // those
 	alone     time.Duration // longest before scenarios ran in parallel
 	crowd     int           // scenarios in parallel since then
 	kept      int           // answers since then at the pace without load, less what was lent for them
@@ -107,11 +112,12 @@ func (p *waitHistory) limitFor(kind string, limit time.Duration, proof bool) tim
 	defer p.mu.Unlock()
 	k := p.awaitedKind(kind)
 	once := !p.came || proof
-	if k.slow || k.missed == 0 || k.missed < misses && !once {
-		return limit
-	}
-	if proof && !k.came && k.missed+k.short >= misses {
+	never := !k.seen && (proof && k.missed+k.short >= misses || k.missed >= misses && k.missed+k.short >= 2*misses)
+	switch {
+	case never:
 		return min(limit, max(limit/(hurry*slower), slower*p.longest))
+	case k.slow, k.missed == 0, k.missed < misses && !once:
+		return limit
 	}
 	return p.shortenLimit(limit)
 }
@@ -175,7 +181,7 @@ func (p *waitHistory) recordWait(w finishedWait) {
 	case w.came:
 		p.inFamily(w.family).came = true
 		k.slow, k.came, p.came = k.slow || w.took > w.limit/(hurry*slower), true, true
-		p.longest = max(p.longest, w.took)
+		p.recordAnswer(w.took)
 		if w.took >= p.alone/slack { // else it had come before the wait began
 			p.kept++
 		}
@@ -188,6 +194,14 @@ func (p *waitHistory) recordWait(w finishedWait) {
 		}
 	default:
 		k.short++
+	}
+}
+
+// recordAnswer records how long an answer took. The caller holds p.mu.
+func (p *waitHistory) recordAnswer(took time.Duration) {
+	p.longest, p.newer = max(p.longest, took), max(p.newer, took)
+	if p.counted++; p.counted == recent {
+		p.longest, p.newer, p.counted = p.newer, 0, 0
 	}
 }
 
@@ -241,10 +255,20 @@ func (e *Env) Event() time.Duration { return e.Profile.Limits.Event.Duration }
 // Turn returns Limits.Turn. World.Await shortens it where that changes no verdict.
 func (e *Env) Turn() time.Duration { return e.Profile.Limits.Turn.Duration }
 
-// Limit returns how long a step may keep trying if it does not wait in one piece: the limit, shortened by rule 1 or 4
+// Limit returns how long a step may keep trying if it does not wait in one piece: the limit, shortened by rule 1 or 5
 // if either applies.
 func (w *World) Limit(limit time.Duration) time.Duration {
 	if !w.Env.isDefaultLimit(limit) || !w.isDisturbed() && !w.allDecided() {
+		return limit
+	}
+	w.Env.patience.mu.Lock()
+	defer w.Env.patience.mu.Unlock()
+	return w.Env.patience.shortenLimit(limit)
+}
+
+// BetterWithin returns how long a better answer is awaited once one has come, given the limit of the whole wait.
+func (w *World) BetterWithin(limit time.Duration) time.Duration {
+	if !w.Env.isDefaultLimit(limit) {
 		return limit
 	}
 	w.Env.patience.mu.Lock()

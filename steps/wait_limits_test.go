@@ -85,7 +85,7 @@ func TestBegunBefore(t *testing.T) {
 			others.Go(func() { awaits(t, other, "switch", never) })
 		}
 		time.Sleep(7 * time.Second) // synthetic
-		if took, came := awaits(t, w, "switch", never); took != 4*time.Second || came {
+		if took, came := awaits(t, w, "switch", never); took != 3500*time.Millisecond || came {
 			t.Errorf("it was awaited for %v, came %v; the others had ended after 3s", took, came)
 		}
 		others.Wait()
@@ -109,6 +109,48 @@ func TestAfterAll(t *testing.T) {
 		}
 		if took, came := awaits(t, w, "switch", 5*time.Second); took != 5*time.Second || !came {
 			t.Errorf("it came: %v, after %v; a kind that has come once is awaited for the whole limit", came, took)
+		}
+	})
+}
+
+// TestNeverAtAll: a kind that has never come, in six waits, gets a twentieth; once it comes, its waits are whole again.
+func TestNeverAtAll(t *testing.T) {
+	const whole, part, least = 10 * time.Second, 2 * time.Second, 500 * time.Millisecond
+	synctest.Test(t, func(t *testing.T) {
+		w := world(t, false, "@AS-001")
+		for i, row := range []struct {
+			kind        string
+			comes, want time.Duration
+		}{
+			{"list", 0, 0},
+			{"end", never, whole}, {"end", never, whole}, {"end", never, whole}, {"end", never, part}, {"end", never, part},
+			{"end", never, part}, {"end", never, least}, {"end", 501 * time.Millisecond, least},
+			{"end", 400 * time.Millisecond, 400 * time.Millisecond}, {"end", never, part},
+			{"end", 600 * time.Millisecond, 600 * time.Millisecond}, {"end", never, whole},
+			{"list", 0, 0},
+		} {
+			if took, _ := awaits(t, w, row.kind, row.comes); took != row.want {
+				t.Errorf("%d: a %s is awaited for %v, want %v", i, row.kind, took, row.want)
+			}
+		}
+	})
+}
+
+// TestRecentPace: a single slow answer makes later waits long only until 128 others have come.
+func TestRecentPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := world(t, false, "@AS-001")
+		awaits(t, w, "list", time.Second)
+		for range misses {
+			awaits(t, w, "switch", never)
+		}
+		for i, want := range []time.Duration{4 * time.Second, 4 * time.Second, 2 * time.Second} {
+			if took, _ := awaits(t, w, "switch", never); took != want {
+				t.Errorf("%d: awaited for %v, want %v", i, took, want)
+			}
+			for range recent {
+				awaits(t, w, "list", 0)
+			}
 		}
 	})
 }
@@ -303,7 +345,7 @@ func TestStrayed(t *testing.T) {
 		awaits(t, w, "list", 0)
 		timer := time.AfterFunc(5*time.Second, func() { alone.Strayed(Stray{Clauses: []string{"AS-095"}}) })
 		defer timer.Stop()
-		if took, came := awaits(t, w, "switch", never); took != 6*time.Second || came {
+		if took, came := awaits(t, w, "switch", never); took != 5500*time.Millisecond || came {
 			t.Errorf("a wait that had begun took %v", took)
 		}
 		for range misses + 1 {

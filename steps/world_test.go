@@ -92,6 +92,25 @@ func TestAwait(t *testing.T) {
 			appendReceived(w, "A", transcript.Closed, "gone")
 			appendReceived(w, "A", transcript.Stream, "yes")
 		}, Wait{Greeting: true}, 0, &verdict.Miss{Reason: "gone", At: 1}, false},
+		{"the connection had ended before the frame", func(w *World) {
+			appendReceived(w, "A", transcript.Closed, "gone")
+			w.T.Append(transcript.Record{Conn: "A", Dir: transcript.Sent, Kind: transcript.Frame})
+			w.T.Append(transcript.Record{Conn: "A", Dir: transcript.Received, Kind: transcript.Failure, Reply: 2})
+			appendReceived(w, "A", transcript.Stream, "yes")
+		}, Wait{After: 2}, 0, &verdict.Miss{Reason: "gone", At: 1}, false},
+		{"it had been opened again", func(w *World) {
+			appendReceived(w, "A", transcript.Closed, "gone")
+			appendReceived(w, "A", transcript.Open, "socket")
+			w.T.Append(transcript.Record{Conn: "A", Dir: transcript.Sent, Kind: transcript.Frame})
+			w.T.Append(transcript.Record{Conn: "A", Dir: transcript.Received, Kind: transcript.Failure, Reply: 3})
+			appendReceived(w, "A", transcript.Stream, "yes")
+		}, Wait{After: 3}, 5, nil, false},
+		{"a request may have been received", func(w *World) {
+			appendReceived(w, "A", transcript.Closed, "gone")
+			w.T.Append(transcript.Record{Conn: "A", Dir: transcript.Sent, Kind: transcript.Request})
+			w.T.Append(transcript.Record{Conn: "A", Dir: transcript.Received, Kind: transcript.Failure, Reply: 2})
+			appendReceived(w, "A", transcript.Stream, "yes")
+		}, Wait{After: 2}, 4, nil, false},
 		{"it can no longer come", func(w *World) {
 			appendReceived(w, "A", transcript.Stream, "no")
 			appendReceived(w, "A", transcript.Stream, "yes")

@@ -19,7 +19,7 @@ import (
 
 // awaitEnd waits for the end of a client's turn.
 func (s *suite) awaitEnd(ctx context.Context, c *client) (transcript.Record, *verdict.Miss) {
-	rec, miss := s.awaitTurn(ctx, c, func(r *transcript.Record) bool {
+	rec, miss := s.awaitTurn(ctx, c, endOfTurn, func(r *transcript.Record) bool {
 		return s.isNew(vocab.CompleteEvent)(r) && s.completes(c, r)
 	}, s.elsewhere)
 	if miss == nil {
@@ -29,16 +29,23 @@ func (s *suite) awaitEnd(ctx context.Context, c *client) (transcript.Record, *ve
 	return rec, miss
 }
 
+// Kinds of waits that several steps share.
+const (
+	answerOfTurn = "the answer of a turn"
+	endOfTurn    = "the end of a turn"
+)
+
 // awaitTurn waits for an event of a client's turn, unless its message was refused or cannot says why the event will
-// not come.
-func (s *suite) awaitTurn(ctx context.Context, c *client, is match, cannot func(*client, *transcript.Record) string,
-) (transcript.Record, *verdict.Miss) {
+// not come. An empty kind is that of the step.
+func (s *suite) awaitTurn(ctx context.Context, c *client, kind string, is match,
+	cannot func(*client, *transcript.Record) string) (transcript.Record, *verdict.Miss) {
 	refused := s.refusedOverHTTP(ctx, c, c.turn.mark)
 	var piece match
 	if !c.aborted { // else none may come
 		piece = isEvent(vocab.MessageEvent)
 	}
-	return s.Await(ctx, steps.Wait{Conn: c.name, After: c.turn.mark, Within: s.Env.Turn(), Match: is, Piece: piece,
+	return s.Await(ctx, steps.Wait{Conn: c.name, After: c.turn.mark, Within: s.Env.Turn(), Kind: kind, Match: is,
+		Piece: piece,
 		Hopeless: func(r *transcript.Record) string {
 			if why := cannot(c, r); why != "" {
 				return why
@@ -108,7 +115,7 @@ func (s *suite) isAnswered(ctx context.Context, c *client) error {
 	if c.turn == nil {
 		return steps.NotTestedf("client %s has not chatted", c.name)
 	}
-	rec, miss := s.awaitTurn(ctx, c, s.saysNonce(c, c.turn.mark), s.elsewhere)
+	rec, miss := s.awaitTurn(ctx, c, answerOfTurn, s.saysNonce(c, c.turn.mark), s.elsewhere)
 	if miss != nil {
 		return s.waited(c, model.ReplyTo(c.turn.mark), rec, miss)
 	}
@@ -181,7 +188,7 @@ func (s *suite) outcome(ctx context.Context, c *client, kind string) (transcript
 	}
 	strange := rec
 	p = &earlyFence{s: s, c: c}
-	rec, miss = s.Await(ctx, steps.Wait{Conn: c.name, After: strange.N, Kind: better, Proof: true, Match: known,
+	rec, miss = s.Await(ctx, steps.Wait{Conn: c.name, After: strange.N, Kind: better, Better: true, Match: known,
 		Fence: p.send})
 	if miss != nil {
 		return strange, nil

@@ -206,7 +206,7 @@ func (s *suite) chatUntilTaken(ctx context.Context, c *client) (err error) {
 		if err = s.chat(ctx, c, hello+c.name); err != nil {
 			return false
 		}
-		_, miss := s.awaitTurn(ctx, c, s.saysNonce(c, c.turn.mark), s.elsewhere)
+		_, miss := s.awaitTurn(ctx, c, answerOfTurn, s.saysNonce(c, c.turn.mark), s.elsewhere)
 		if miss != nil && c.turn.refused && len(c.turns) > 1 {
 			s.Note("a chat right behind complete: %s", miss.Reason)
 			return true

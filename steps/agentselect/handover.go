@@ -151,12 +151,27 @@ func (s *suite) answersOn(c *client) match {
 	return func(r *transcript.Record) bool { return r.Conn == c.name && s.foreignAnswer(c)(r) }
 }
 
-// awaitOn waits for a record on any connection.
+// awaitOn waits for a record on any connection. Once an error without a code has come, which may be the answer, it
+// waits for a better one only.
 func (s *suite) awaitOn(ctx context.Context, mark int, is match) (transcript.Record, *verdict.Miss) {
 	within := s.Limit(s.Env.Event())
 	limited, cancel := deadline.WithLimit(ctx, within)
 	defer cancel()
-	rec, err := s.T.Await(limited, mark, is)
+	worse := false
+	rec, err := s.T.Await(limited, mark, func(r *transcript.Record) bool {
+		if is(r) {
+			return true
+		}
+		c := s.clients[r.Conn]
+		worse = c != nil && s.isNew(vocab.ErrorEvent)(r) && !hasCode(r) && !c.isFence(r)
+		return worse
+	})
+	if err == nil && worse {
+		within = min(within, s.BetterWithin(s.Env.Event()))
+		limited, cancel := deadline.WithLimit(limited, within)
+		defer cancel()
+		rec, err = s.T.Await(limited, mark, is)
+	}
 	switch {
 	case err == nil:
 		return rec, nil

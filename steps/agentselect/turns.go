@@ -135,7 +135,8 @@ func (s *suite) stillTried(c *client) error {
 		"%d times within %v", c.name, len(s.Env.Brain.Requests(c.turn.nonce)), steps.Span(time.Since(c.turn.began)))
 }
 
-// modelCalled waits until the model has been asked for the client's turn, or its message was refused.
+// modelCalled waits until the model has been asked for the client's turn, its message was refused, or its connection has
+// ended.
 func (s *suite) modelCalled(ctx context.Context, c *client) error {
 	why := ""
 	within, err := s.AwaitModel(ctx, func(ctx context.Context) error {
@@ -144,7 +145,11 @@ func (s *suite) modelCalled(ctx context.Context, c *client) error {
 		go func() {
 			defer close(refused)
 			_, err := s.T.Await(ctx, c.turn.mark, func(r *transcript.Record) bool {
-				if why = s.chatRefused(ctx, c, r); why == "" && r.Status >= 400 {
+				switch why = s.chatRefused(ctx, c, r); {
+				case why != "":
+				case r.Conn == c.name && r.Dir == transcript.Received && r.Kind == transcript.Closed:
+					why = steps.Seen(*r)
+				case r.Status >= 400, r.Kind == transcript.Failure:
 					why = byHTTP(r)
 				}
 				return why != "" && ctx.Err() == nil
@@ -282,7 +287,7 @@ func (s *suite) provoke(ctx context.Context, c *client, text string, tool *targe
 }
 
 func (s *suite) awaitRequest(ctx context.Context, c *client, event string) error {
-	rec, miss := s.awaitTurn(ctx, c, isEvent(event), func(_ *client, r *transcript.Record) string {
+	rec, miss := s.awaitTurn(ctx, c, "", isEvent(event), func(_ *client, r *transcript.Record) string {
 		if isComplete(r) {
 			return "the turn has ended: " + steps.Seen(*r)
 		}
