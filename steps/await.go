@@ -270,8 +270,8 @@ func (a *awaiting) matchRecord(r *transcript.Record) bool {
 	return a.miss != nil
 }
 
-// endedBefore returns the end of the connection on which the frame that causes the wait could not be sent, as r says; nil
-// if r says something else, or the end is still to come.
+// endedBefore returns the end of the connection on which the frame that causes the wait could not be sent, as r says;
+// nil if r says something else, or the end is still to come.
 func (a *awaiting) endedBefore(r *transcript.Record) *transcript.Record {
 	if r.Kind != transcript.Failure || a.After <= 0 || r.Reply != a.After {
 		return nil

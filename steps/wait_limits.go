@@ -34,7 +34,8 @@ import (
 //
 // A kind is what is awaited: Wait.Kind, or the step that waits. Misses of one kind do not shorten waits of another. No
 // wait gets less than four times the longest of the target's last answers, 64 of them or more: what a busy machine has
-// delayed once does not make every later wait long. Limits set by a profile are never shortened. That something did not come within a shortened limit never proves absence: that takes a fence.
+// delayed once does not make every later wait long. Limits set by a profile are never shortened. That something did not
+// come within a shortened limit never proves absence: that takes a fence.
 const (
 	misses   = 3
 	hurry    = 5               // fraction of a limit that is left: 1/hurry

@@ -84,9 +84,9 @@ func TestBegunBefore(t *testing.T) {
 			other := NewWorld(w.Env, nil, "other", w.Tags, nil) // a world is used from one goroutine
 			others.Go(func() { awaits(t, other, "switch", never) })
 		}
-		time.Sleep(7 * time.Second) // synthetic
-		if took, came := awaits(t, w, "switch", never); took != 3500*time.Millisecond || came {
-			t.Errorf("it was awaited for %v, came %v; the others had ended after 3s", took, came)
+		time.Sleep(7100 * time.Millisecond) // synthetic
+		if took, came := awaits(t, w, "switch", never); took != 3*time.Second || came {
+			t.Errorf("it was awaited for %v, came %v; the others had ended after 2.9s", took, came)
 		}
 		others.Wait()
 		if n := w.Env.patience.awaitedKind("switch").missed; n != misses {
@@ -343,7 +343,7 @@ func TestStrayed(t *testing.T) {
 		alone := NewWorld(w.Env, nil, "alone", nil, nil)
 		w.beside = true
 		awaits(t, w, "list", 0)
-		timer := time.AfterFunc(5*time.Second, func() { alone.Strayed(Stray{Clauses: []string{"AS-095"}}) })
+		timer := time.AfterFunc(5100*time.Millisecond, func() { alone.Strayed(Stray{Clauses: []string{"AS-095"}}) })
 		defer timer.Stop()
 		if took, came := awaits(t, w, "switch", never); took != 5500*time.Millisecond || came {
 			t.Errorf("a wait that had begun took %v", took)

@@ -135,8 +135,8 @@ func (s *suite) stillTried(c *client) error {
 		"%d times within %v", c.name, len(s.Env.Brain.Requests(c.turn.nonce)), steps.Span(time.Since(c.turn.began)))
 }
 
-// modelCalled waits until the model has been asked for the client's turn, its message was refused, or its connection has
-// ended.
+// modelCalled waits until the model has been asked for the client's turn, its message was refused, or its connection
+// has ended.
 func (s *suite) modelCalled(ctx context.Context, c *client) error {
 	why := ""
 	within, err := s.AwaitModel(ctx, func(ctx context.Context) error {
