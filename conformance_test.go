@@ -248,7 +248,10 @@ func TestImpossible(t *testing.T) {
 		says   string
 	}{
 		{parley.Target{}, nil, "the Target is empty"},
-		{handler, nil, "which protocol does it speak? (name it by parley.Protocol; known: agent-client"},
+		{handler, nil, "which protocol does it speak? (name it by parley.Protocol or ProtocolDir; known: agent-client"},
+		{handler, []parley.Option{parley.ProtocolDir("no-such")}, "parley.ProtocolDir: the protocol no-such cannot be read"},
+		{handler, []parley.Option{speaks, parley.ProtocolDir("examples/packs/ticket-desk")},
+			`the protocol of parley.ProtocolDir("examples/packs/ticket-desk") is ticket-desk (leave one out)`},
 		{parley.URL("http://localhost:1"), []parley.Option{parley.Protocol("agent")}, `the protocol "agent" is unknown`},
 		{handler, []parley.Option{speaks, parley.Tags("@AS-999")}, "AS-999"},
 		{handler, []parley.Option{speaks, parley.Tags("and")}, "and"},

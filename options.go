@@ -3,7 +3,9 @@ package parley
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"slices"
+	"strings"
 
 	"parley/features/verdict"
 	"parley/internal/input"
@@ -88,8 +90,12 @@ func usagef(format string, args ...any) error { return &UsageError{Msg: fmt.Spri
 func (s settings) options(t Target) (runner.Options, error) {
 	if s.folder != "" {
 		with, p, err := pack.Join(s.suite, s.folder)
-		if err != nil {
+		switch {
+		case err != nil:
 			return runner.Options{}, usagef("parley.ProtocolDir: %v", err)
+		case s.protocol != "" && s.protocol != steps.Name(p):
+			return runner.Options{}, usagef("parley.Protocol(%q): the protocol of parley.ProtocolDir(%q) is %s (leave one out)",
+				s.protocol, s.folder, steps.Name(p))
 		}
 		s.suite, s.protocol = with, steps.Name(p)
 	}
@@ -111,7 +117,7 @@ func (s settings) options(t Target) (runner.Options, error) {
 	if err != nil {
 		return runner.Options{}, err
 	}
-	again := "parley run --protocol " + cmp.Or(s.folder, p.Protocol)
+	again := "parley run --protocol " + cmp.Or(folderName(s.folder), p.Protocol)
 	switch {
 	case t.profile != "":
 		again += " --target " + t.profile
@@ -120,6 +126,14 @@ func (s settings) options(t Target) (runner.Options, error) {
 	}
 	return runner.Options{Protocols: s.suite, Profile: p, Launcher: launcher, Role: p.Role, Drivers: s.drivers,
 		Tags: s.tags, Baseline: known, AllowIncomplete: s.allowIncomplete, Out: s.out, Again: again}, nil
+}
+
+// folderName returns a folder as a command line names it: with a separator, as it is the id of a protocol otherwise.
+func folderName(folder string) string {
+	if folder == "" || strings.ContainsRune(folder, os.PathSeparator) || strings.HasPrefix(folder, ".") {
+		return folder
+	}
+	return "." + string(os.PathSeparator) + folder
 }
 
 // maxBaseline bounds the file of a baseline, in bytes.

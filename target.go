@@ -125,7 +125,7 @@ func (s settings) resolveTarget(t Target) (*target.Profile, target.Launcher, err
 	case t.url == "" && t.start == nil:
 		return nil, nil, usagef("the Target is empty (make one by parley.Profile, URL, Handler or Serve)")
 	case !slices.Contains(kinds.Protocols(), s.protocol):
-		what := "which protocol does it speak? (name it by parley.Protocol"
+		what := "which protocol does it speak? (name it by parley.Protocol or ProtocolDir"
 		if s.protocol != "" {
 			what = fmt.Sprintf("the protocol %q is unknown (", s.protocol)
 		}

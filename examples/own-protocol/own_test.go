@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -202,6 +203,28 @@ func TestProtocolDir(t *testing.T) {
 		if i < 0 || res.Clauses[i].Outcome != want {
 			t.Errorf("%q: TD-013 of %d clauses, want %s", fault, len(res.Clauses), want)
 		}
+	}
+}
+
+// TestProtocolDirNamed: the command that repeats a failure names a folder so that it is taken as one.
+func TestProtocolDirNamed(t *testing.T) {
+	desk, err := server.New("unknown-is-bad")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(desk)
+	defer srv.Close()
+	t.Chdir("../packs")
+	res, err := parley.Run(t.Context(), parley.URL(srv.URL), parley.ProtocolDir("ticket-desk"), parley.Tags("@TD-013"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	if err := res.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	if want := "parley run --protocol ./ticket-desk --target " + srv.URL; !strings.Contains(text.String(), want) {
+		t.Errorf("no %s in\n%s", want, text.String())
 	}
 }
 

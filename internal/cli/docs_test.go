@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 )
 
@@ -250,5 +251,25 @@ func TestGuidesAreShort(t *testing.T) {
 		if words := len(strings.Fields(string(text))); words > 1500 {
 			t.Errorf("%s has %d words, and a guide has 1,500 at most: the rest belongs into its reference", file, words)
 		}
+	}
+}
+
+var inlineCode = regexp.MustCompile("`[^`\n]+`")
+
+// TestOwnProtocolTranslated: the Chinese guide to protocols of one's own names whatever the English one names.
+func TestOwnProtocolTranslated(t *testing.T) {
+	var named [2]map[string]int
+	for i, page := range []string{"docs/your-own-protocol.md", "docs/your-own-protocol.zh.md"} {
+		named[i] = map[string]int{}
+		text, err := os.ReadFile(filepath.Join("..", "..", page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, code := range inlineCode.FindAllString(string(text), -1) {
+			named[i][code]++
+		}
+	}
+	if diff := cmp.Diff(named[0], named[1]); diff != "" {
+		t.Errorf("English -, Chinese +:\n%s", diff)
 	}
 }
