@@ -82,9 +82,17 @@ func ParseLedger(b []byte) (*Ledger, error) {
 	if err := yamltext.Strict(b, l); err != nil {
 		return nil, notYAML("", err)
 	}
-	if l.Protocol == "" || l.Source == "" || len(l.Clauses) == 0 {
-		return nil, fmt.Errorf("ledger %s: protocol, source and clauses are required", l.Protocol)
+	for _, need := range []struct {
+		there        bool
+		key, example string
+	}{{l.Protocol != "", "protocol", "my-protocol"}, {l.Source != "", "source", "my-protocol.md"},
+		{len(l.Clauses) > 0, "clauses", "a list of rows"}} {
+		if !need.there {
+			return nil, &LedgerError{l.Protocol, 1, fmt.Sprintf("%s is missing: protocol, source and clauses are required "+
+				"(%[1]s: %[2]s)", need.key, need.example)}
+		}
 	}
+	mistaken := l.checkDefaults(b)
 	for i := range l.CrossRow {
 		l.CrossRow[i].Cross = true
 	}
@@ -94,10 +102,48 @@ func ParseLedger(b []byte) (*Ledger, error) {
 		}
 	}
 	l.Index()
-	if err := l.check(b); err != nil {
+	if err := joinMistakes(mistaken, l.check(b)); err != nil {
 		return nil, err
 	}
 	return l, nil
+}
+
+// joinMistakes joins the mistakes of an error to another, without nesting them.
+func joinMistakes(first error, more []error) error {
+	if first != nil {
+		more = append([]error{first}, more...)
+	}
+	return errors.Join(more...)
+}
+
+// checkDefaults finds a mistake in the defaults. Without it they are such that no row has the same mistake.
+func (l *Ledger) checkDefaults(b []byte) error {
+	d := &l.Defaults
+	r := Row{ID: "AB-001", Text: "-", Source: "-", Section: "-", Reason: "-", Fair: "-", Level: cmp.Or(d.Level, Must),
+		Observed: d.Observed, Status: cmp.Or(d.Status, "tested")}
+	err := r.check()
+	if err == nil {
+		return nil
+	}
+	d.Level, d.Observed, d.Status = Must, "", "tested"
+	return &LedgerError{l.Protocol, lineOfKey(b, "defaults"), "defaults: " + err.Error()}
+}
+
+// lineOfKey returns the line of a key of a ledger; 0 if it is not found.
+func lineOfKey(b []byte, key string) int {
+	path, err := yaml.PathString("$." + key)
+	if err != nil {
+		return 0
+	}
+	file, err := yamltext.Parse(b)
+	if err != nil {
+		return 0
+	}
+	node, err := path.FilterFile(file)
+	if err != nil {
+		return 0
+	}
+	return node.GetToken().Position.Line
 }
 
 // LedgerError is a mistake in a ledger.
@@ -132,20 +178,22 @@ func notYAML(protocol string, err error) error {
 }
 
 // check finds the mistakes in the rows of a ledger, whose text is b.
-func (l *Ledger) check(b []byte) error {
-	var mistakes []error
+func (l *Ledger) check(b []byte) (mistakes []error) {
+	first := map[string]int{}
 	for i, r := range l.rows {
+		before, twice := first[r.ID]
+		if !twice {
+			first[r.ID] = i
+		}
 		switch err := r.check(); {
 		case err != nil:
-			mistakes = append(mistakes, &LedgerError{l.Protocol, 0, r.ID + ": " + err.Error()})
-		case l.byID[r.ID] != i:
-			mistakes = append(mistakes, &LedgerError{l.Protocol, 0, r.ID + " is listed twice"})
-		default:
-			continue
+			mistakes = append(mistakes, &LedgerError{l.Protocol, lineOfRow(b, i), r.ID + ": " + err.Error()})
+		case twice:
+			mistakes = append(mistakes, &LedgerError{l.Protocol, lineOfRow(b, i), fmt.Sprintf(
+				"%s is listed twice, first in line %d (use the next free id)", r.ID, lineOfRow(b, before))})
 		}
-		mistakes[len(mistakes)-1].(*LedgerError).Line = lineOfRow(b, i)
 	}
-	return errors.Join(mistakes...)
+	return mistakes
 }
 
 // lineOfRow returns the line of the i-th row of a ledger, those of cross behind those of clauses; 0 if it is not found.
@@ -239,6 +287,8 @@ func (r Row) check() error {
 		return fmt.Errorf("unknown level %q (there are %s)", r.Level, strings.Trim(fmt.Sprint(Levels), "[]"))
 	case r.Text == "" || r.Source == "" || r.Section == "":
 		return fmt.Errorf("text, source and section are required")
+	case r.Status == "" && r.Reason != "":
+		return errors.New("it has a reason, and does not say that it is excluded (status: excluded)")
 	case r.Status != "tested" && r.Status != "excluded":
 		return fmt.Errorf("status is %q; want tested or excluded", r.Status)
 	case r.Status == "excluded" && r.Reason == "":

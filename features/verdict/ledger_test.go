@@ -96,8 +96,8 @@ clauses:
 		t.Errorf("AB-002 is %+v", two)
 	}
 	for _, r := range []struct{ old, new, want string }{
-		{"status: excluded, ", "", `AB-002: status is ""`},
-		{"level: MUST", "level: HAVE", `AB-001: unknown level "HAVE"`},
+		{"status: excluded, ", "", `line 6: AB-002: it has a reason, and does not say that it is excluded`},
+		{"level: MUST", "level: HAVE", `line 3: defaults: unknown level "HAVE"`},
 		{"status: tested", `status: ""`, `AB-001: status is ""`},
 		{"defaults: {", "defaults: {state: a, ", `unknown key "state"`},
 	} {
@@ -140,7 +140,7 @@ func TestParseLedgerRefuses(t *testing.T) {
 		{"no source", "    source: 它做\n", "", "AS-001: text, source and section are required"},
 		{"no section", "    section: \"1.2\"\n", "", "AS-003: text, source and section are required"},
 		{"an unknown status", "status: tested", "status: later", `AS-001: status is "later"`},
-		{"no status", "    status: excluded\n", "", `AS-002a: status is ""`},
+		{"no status", "    status: excluded\n", "", `AS-002a: it has a reason, and does not say`},
 		{"an unknown judge", "status: tested", "judged: jury\n    status: tested",
 			"AS-001: judged is [\"jury\"]; want one of"},
 		{"a judge named twice", "status: tested", "judged: [llm, llm]\n    status: tested", "judged is [\"llm\" \"llm\"]"},

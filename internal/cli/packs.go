@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -36,19 +37,21 @@ func loadPacks(args []string) ([]string, error) {
 			continue
 		}
 		with, p, err := pack.Join(suite, value)
+		if p == nil {
+			return nil, &mistakenFile{err}
+		}
+		played, there, mistaken := scripted.Target(p, value)
+		if err = errors.Join(err, mistaken); err == nil {
+			_, err = runner.Scenarios(p.Features(), p)
+		}
 		if err != nil {
 			return nil, &mistakenFile{err}
 		}
 		id := steps.Name(p)
-		if with != suite {
-			played, there, err := scripted.Target(p, value)
-			if err != nil {
-				return nil, &mistakenFile{err}
-			}
-			if suite = with; there {
-				bundle = append(slices.Clone(bundle), played)
-			}
+		if with != suite && there {
+			bundle = append(slices.Clone(bundle), played)
 		}
+		suite = with
 		folders[id] = shellWord(value)
 		if out[i] = id; joined {
 			out[i] = flag + "=" + id

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"parley/features/verdict"
+	"parley/steps/pack"
 )
 
 // TestFolderProtocol: commands take a protocol by its folder, and say what is wrong with one.
@@ -88,6 +89,38 @@ func TestFolderProtocol(t *testing.T) {
 	if _, errs, code := invoke(t, "list", "--protocol", filepath.Join(dir, "none")); code != verdict.ExitUsage ||
 		!strings.Contains(errs, "cannot be read") {
 		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
+// TestMistakenFolder: mistakes in several files of a folder are told together, also if protocol.yaml is not YAML.
+func TestMistakenFolder(t *testing.T) {
+	here := t.TempDir()
+	files, err := pack.Draft("mine")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range files { // a mistake in each
+		text = bytes.Replace(text, []byte("sends:"), []byte("sends: ["), 1)
+		text = bytes.Replace(text, []byte("- on: ping"), []byte("- no: ping"), 1)
+		text = bytes.Replace(text, []byte(`why: "the path`), []byte(`wy: "the path`), 1)
+		at := filepath.Join(here, "mine", name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.WriteFile(at, text, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before, bundled := suite, bundle
+	t.Cleanup(func() { suite, bundle, folders = before, bundled, map[string]string{} })
+	var out, said bytes.Buffer
+	code := runParley([]string{"list", "--protocol", filepath.Join(here, "mine")},
+		&streams{In: strings.NewReader(""), Out: &out, Err: &said})
+	errs := said.String()
+	for _, want := range []string{"protocol.yaml:15:1: not valid YAML",
+		"protocol.yaml: not checked in the folder until it " +
+			"is mended: whose clauses and script these are, types of", `server.yaml:15:3: a rule has no "no"`,
+		`mutants.yaml:3:51: a mutant has no "wy" (did you mean "why"?)`} {
+		if code != verdict.ExitUsage || !strings.Contains(errs, want) {
+			t.Errorf("exit %d: %s, want %s", code, errs, want)
+		}
 	}
 }
 

@@ -48,10 +48,14 @@ func (r *Reader) Err(name string) error {
 	return errors.Join(all...)
 }
 
+// Count returns how many mistakes were recorded.
+func (r *Reader) Count() int { return len(r.p.errs) }
+
 // Fail records a mistake at a value that is present.
 func (r *Reader) Fail(v Value, format string, args ...any) { r.p.failAt(v.n, format, args...) }
 
-// Keys reports whether v is a map, and records a mistake for each unknown key.
+// Keys reports whether v is a map, and records a mistake for each unknown key. One that is like a known key that is
+// missing is read as that one, so that nothing else is told of it.
 func (r *Reader) Keys(v Value, what string, known ...string) bool {
 	return r.p.checkKeys(v.n, what, known...)
 }
@@ -121,6 +125,21 @@ func (v Value) At(key string) Value {
 
 // Line returns the line of the value, from 1.
 func (v Value) Line() int { return v.n.line }
+
+// Column returns the column of the value, from 1.
+func (v Value) Column() int { return v.n.column }
+
+// Key returns a key of a map, for its place; absent if there is none.
+func (v Value) Key(name string) Value {
+	if v.n != nil {
+		for _, k := range v.n.keys {
+			if k.value == name {
+				return Value{k}
+			}
+		}
+	}
+	return Value{}
+}
 
 // Keys returns the keys of a map, in their order; nil if the value is not a map.
 func (v Value) Keys() []string {

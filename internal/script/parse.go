@@ -26,7 +26,7 @@ func (p *parsing) requireKind(n *node, k kind, what string) bool {
 	return n.kind == k
 }
 
-// checkKeys fails for unknown keys.
+// checkKeys fails for unknown keys. One that is like a known key that is missing is that one from then on.
 func (p *parsing) checkKeys(n *node, what string, known ...string) bool {
 	if !p.requireKind(n, mapping, what) {
 		return false
@@ -34,6 +34,9 @@ func (p *parsing) checkKeys(n *node, what string, known ...string) bool {
 	for _, k := range n.keys {
 		if name, _ := k.value.(string); !slices.Contains(known, name) {
 			p.failAt(k, "%s has no %q (%s)", what, name, words.Suggest(name, known, "it has "+quotedList(known)))
+			if near := words.Near(name, known, 1); len(near) > 0 && n.valueAt(near[0]) == nil {
+				k.value = near[0]
+			}
 		}
 	}
 	return true
@@ -250,6 +253,19 @@ func (p *parsing) parseActions(n *node, what string) (out []action) {
 	return out
 }
 
+// misspeltAction tells the key of an action that is like one, and reports whether there is one.
+func (p *parsing) misspeltAction(n *node) bool {
+	for _, k := range n.keys {
+		name, _ := k.value.(string)
+		near := words.Near(name, []string{Send, Respond, Accept, Refuse, Close, Cut, Connect, Request}, 1)
+		if len(near) > 0 && !slices.Contains([]string{"after", "to", "repeat", "when"}, name) {
+			p.failAt(k, "an action has no %q (did you mean %q?)", name, near[0])
+			return true
+		}
+	}
+	return false
+}
+
 func (p *parsing) parseAction(n *node) action {
 	a := action{line: n.line, repeat: 1}
 	if text, ok := n.scalarText(); ok { // "close", alone
@@ -267,6 +283,9 @@ func (p *parsing) parseAction(n *node) action {
 		if name, _ := k.value.(string); verbs[name] != nil || name == Accept || name == Close || name == Cut {
 			found = append(found, name)
 		}
+	}
+	if len(found) == 0 && p.misspeltAction(n) {
+		return a
 	}
 	if len(found) != 1 {
 		p.failAt(n, "an action has one of send, respond, accept, refuse, close, cut, connect and request, and this has %d",

@@ -3,6 +3,7 @@ package scripted
 import (
 	"regexp"
 	"slices"
+	"strings"
 
 	"parley/features/verdict"
 	"parley/internal/faultrule"
@@ -20,20 +21,22 @@ var kebab = regexp.MustCompile(`\A[a-z0-9]+(-[a-z0-9]+)*\z`)
 // mutantsCheck finds the mistakes in mutants.yaml.
 type mutantsCheck struct {
 	script.Reader
-	script    *script.Script // nil: a mistake in it is told
-	clauses   *verdict.Ledger
-	messages  []string
-	scenarios []runner.Planned // nil: they cannot be listed, which a run tells
-	lines     map[string]int   // of the rows, by their ids
+	script    *script.Script         // nil: a mistake in it is told
+	told      func(name string) bool // that it is not listed
+	clauses   *verdict.Ledger        // nil: a mistake in it is told
+	messages  []string               // nil: they are not known
+	drivers   []string               // nil: they are not known
+	scenarios []runner.Planned       // nil: they cannot be listed, which a run tells
+	lines     map[string]int         // of the rows, by their ids
 }
 
 // checkMutants joins all mistakes in mutants.yaml, each at its place.
 func (t *player) checkMutants(text []byte, name string, p *pack.Pack) error {
-	ledger, err := steps.LedgerOf(p)
-	if err != nil {
-		return err
+	c := &mutantsCheck{told: p.Told, script: t.script, lines: map[string]int{}}
+	c.clauses, _ = steps.LedgerOf(p)
+	if p.Knows("sends", "receives", "transports") {
+		c.messages, c.drivers = p.Messages(), p.Kind().Drivers
 	}
-	c := &mutantsCheck{script: t.script, clauses: ledger, messages: p.Messages(), lines: map[string]int{}}
 	c.scenarios, _ = runner.Scenarios(p.Features(), p)
 	if root := c.Read(text, "list of mutants"); root.There() {
 		for _, row := range c.List(root, "a catalogue of mutants") {
@@ -77,6 +80,14 @@ func (c *mutantsCheck) row(v script.Value) {
 		c.Fail(v, "%s has no fault (fault: {on: pong, from: server, do: drop}, or vars: {lax: true})", id)
 	}
 	c.control(v.At("control"))
+	if of := v.At("transports"); of.There() {
+		for _, name := range c.Texts(of, "transports") {
+			if name != "" && c.drivers != nil && !slices.Contains(c.drivers, name) {
+				c.Fail(of, "the protocol has no transport %q (%s)", name, words.Suggest(name, c.drivers, "it has "+
+					strings.Join(c.drivers, ", ")))
+			}
+		}
+	}
 }
 
 // broken checks the clauses that a mutant must break.
@@ -84,6 +95,9 @@ func (c *mutantsCheck) broken(v script.Value, id string) {
 	of := v.At("clauses")
 	if all, is := of.Items(); !of.There() || is && len(all) == 0 {
 		c.Fail(v, "%s lacks clauses (clauses: the ids of those that it breaks, as a list)", id)
+		return
+	}
+	if c.clauses == nil {
 		return
 	}
 	var tested []string
@@ -96,7 +110,7 @@ func (c *mutantsCheck) broken(v script.Value, id string) {
 		clause := c.Text(one, "a clause")
 		row, known := c.clauses.Row(clause)
 		switch {
-		case clause == "": // it is told
+		case clause == "" || c.told(clause): // it is told
 		case !known:
 			c.Fail(one, "no clause of clauses.yaml has the id %s (%s)", clause, words.Suggest(clause, tested,
 				"name one that is tested"))
@@ -135,7 +149,8 @@ func (c *mutantsCheck) types(fault script.Value) {
 				names = []script.Value{kind}
 			}
 			for _, at := range names {
-				if name, is := at.Scalar().(string); is && !slices.Contains(c.messages, name) {
+				if name, is := at.Scalar().(string); is && c.messages != nil && !c.told(name) &&
+					!slices.Contains(c.messages, name) {
 					c.Fail(at, "protocol.yaml knows no message %q (%s)", name, words.Suggest(name, c.messages,
 						"add it to sends or receives"))
 				}

@@ -31,7 +31,8 @@ const (
 )
 
 // Target returns the bundled target of a folder's protocol, and whether there is one. The error joins all mistakes in
-// the two files, each with its place. folder stands for the folder in it.
+// the two files, each with its place; of a Pack that was read in part, those that can be found. folder stands for the
+// folder in it.
 func Target(p *pack.Pack, folder string) (launch.Target, bool, error) {
 	text, mutants := p.Extra(ServerFile), p.Extra(MutantsFile)
 	at := func(file string) string { return filepath.ToSlash(filepath.Join(folder, file)) }
@@ -43,13 +44,13 @@ func Target(p *pack.Pack, folder string) (launch.Target, bool, error) {
 		return launch.Target{}, false, fmt.Errorf("%s: its faults are those of a server, and there is no %s",
 			at(MutantsFile), ServerFile)
 	}
-	if kind.Drivers = played(kind.Drivers); len(kind.Drivers) == 0 {
+	if kind.Drivers = played(kind.Drivers); len(kind.Drivers) == 0 && p.Knows("transports") {
 		return launch.Target{}, false, fmt.Errorf("%s: a script plays servers over sse and ws (name a target instead)",
 			at(ServerFile))
 	}
 	s, err := script.Parse(at(ServerFile), text)
-	if err == nil {
-		err = s.Plays(kind.Protocol, target.Server)
+	if err == nil && p.Knows("protocol") {
+		err = errors.Join(s.Plays(kind.Protocol, target.Server), checkTypes(text, at(ServerFile), p))
 	}
 	t := &player{protocol: kind.Protocol, script: s, types: p.Types()}
 	if err = errors.Join(err, t.readMutants(mutants, at(MutantsFile), p)); err != nil {

@@ -27,6 +27,12 @@ func TestMistakes(t *testing.T) {
 		{"server.yaml", "script: a\nprotocol: ticket-desk\nas: server\nruls: []\n",
 			`server.yaml:4:1: a script has no "ruls"`},
 		{"server.yaml", "", "mutants.yaml: its faults are those of a server, and there is no server.yaml"},
+		{"server.yaml", "script: a\nprotocol: ticket-desk\nas: server\nrules:\n- on: pnig\n  answer: " +
+			"[{send: {type: pogn}}]\n", `server.yaml:5:7: protocol.yaml knows no message "pnig" (did you mean "ping"?)`},
+		{"server.yaml", "script: a\nprotocol: ticket-desk\nas: server\nrules:\n- on: ping\n  answer: " +
+			"[{sned: {type: pong}}]\n", `server.yaml:6:13: an action has no "sned" (did you mean "send"?)`},
+		{"mutants.yaml", strings.Replace(row, "why: b", "transports: [ws, tcp], why: b", 1),
+			`mutants.yaml:1:42: the protocol has no transport "tcp" (it has `},
 		{"mutants.yaml", "- {id: a, clause: [TD-008]}\n",
 			`mutants.yaml:1:11: a mutant has no "clause" (did you mean "clauses"?)`},
 		{"mutants.yaml", "- id: a\n  clauses: [TD-008]\n  why: b\n  vars: 7\n",

@@ -25,18 +25,22 @@ const maxExpanded = 1000
 // generalSteps are the expressions of the steps that every pack has.
 var generalSteps = sync.OnceValue(func() []string { return steps.Expressions(&Pack{doc: &document{}}) })
 
-// Steps that name a message of a client or of a server, and those with an expression.
+// Steps that name a message of a client or of a server, those with an expression, and those with members.
 var (
 	namesSent  = regexp.MustCompile(`^client \S+ (?:sends|gets an answer to) "([\w./-]+)"`)
-	namesWhere = regexp.MustCompile(`^(?:the scenario applies to|client \S+ (?:receives|has received no)) ` +
-		`.*? where (.+)$`)
+	namesWhere = regexp.MustCompile(`^(?:(?:the scenario applies to|client \S+ (?:receives|has received no)) ` +
+		`.*? where (.+)|client \S+ keeps (.+) as "\w+")$`)
 	namesReceived = regexp.MustCompile(`^client \S+ (?:receives|has received no) "([\w./-]+)"`)
+	namesMembers  = regexp.MustCompile(`^client \S+ (?:sends|gets an answer to) "[\w./-]+" with (\{.*)$`)
 )
 
 // stepCheck finds mistakes in phrases and scenarios.
 type stepCheck struct {
-	doc      *document
+	pack     *Pack
+	rd       *reader
 	known    []string // expressions, those of phrases behind the general ones
+	clauses  *names   // that rules and scenarios name
+	missing  *names   // steps that there are not
 	mistakes []error
 }
 
@@ -44,32 +48,44 @@ func (c *stepCheck) fail(at string, line int, format string, args ...any) {
 	c.mistakes = append(c.mistakes, fmt.Errorf("%s:%d: %w", at, line, fmt.Errorf(format, args...)))
 }
 
-// checkSteps finds steps that there are not, also in phrases, phrases that are a step already or contain themselves,
+// steps finds steps that there are not, also in phrases, phrases that are a step already or contain themselves,
 // messages that nobody sends, and tags of clauses that there are not.
-func (p *Pack) checkSteps(folder string) error {
-	c := &stepCheck{doc: p.doc, known: slices.Clone(generalSteps())}
+func (c *stepCheck) steps(folder string) error {
+	p := c.pack
+	c.known = slices.Clone(generalSteps())
 	for _, ph := range p.doc.phrases {
 		c.known = append(c.known, ph.expression())
 	}
 	c.phrases(filepath.Join(folder, "protocol.yaml"))
+	if p.doc.beginsAt > 0 {
+		c.step(filepath.Join(folder, "protocol.yaml"), p.doc.beginsAt, p.doc.begins)
+	}
 	for _, name := range sorted(p.files) {
 		if path.Ext(name) == ".feature" {
-			at := filepath.Join(folder, strings.TrimPrefix(name, p.doc.id+"/"))
-			c.feature(at, p.files[name].Data, p.isClause)
+			c.feature(filepath.Join(folder, strings.TrimPrefix(name, p.doc.id+"/")), p.files[name].Data)
 		}
 	}
 	return errors.Join(c.mistakes...)
 }
 
-// isClause reports whether a tag without its @ is a clause, or does not look like one of this protocol.
-func (p *Pack) isClause(tag string) bool {
-	rest, is := strings.CutPrefix(tag, p.doc.prefix+"-")
-	if !is || len(rest) < 3 || strings.Trim(rest[:3], "0123456789") != "" || p.ledger == nil {
-		return true
+// tag checks a tag, without its @.
+func (c *stepCheck) tag(at string, line int, tag string) {
+	if digits, is := strings.CutPrefix(tag, "preflight-"); is && !slices.Contains(stageTags, tag) {
+		c.fail(at, line, "there is no stage %s of preflight (@preflight-1, @preflight-2 or @preflight-3)", digits)
+	} else if near := words.Near(tag, stageTags, 1); !is && len(near) > 0 && words.Distance(tag, near[0]) < 3 {
+		c.fail(at, line, "@%s is not a stage of preflight (did you mean @%s?)", tag, near[0])
 	}
-	_, known := p.ledger.Row(tag)
-	return known
+	rest, is := strings.CutPrefix(tag, c.pack.doc.prefix+"-")
+	if !is || len(rest) < 3 || strings.Trim(rest[:3], "0123456789") != "" || c.pack.ledger == nil {
+		return // it does not look like a clause of this protocol
+	}
+	c.clauses.used[tag] = true
+	if _, known := c.pack.ledger.Row(tag); !known && !c.pack.Told(tag) {
+		c.clauses.add(tag, fmt.Sprintf("%s:%d", at, line), "no clause of clauses.yaml has the id %s", tag)
+	}
 }
+
+var stageTags = []string{"preflight-1", "preflight-2", "preflight-3"}
 
 // match returns the index of the definition of a step; -1 if there is none.
 func (c *stepCheck) match(text string) int {
@@ -79,41 +95,67 @@ func (c *stepCheck) match(text string) int {
 // step checks a step, and returns its definition. In a phrase its words may vary.
 func (c *stepCheck) step(at string, line int, text string) int {
 	found := c.match(sample(text))
-	if found < 0 {
+	if m := namesMembers.FindStringSubmatch(text); m != nil {
+		if _, err := objectOf(m[1]); err != nil {
+			c.fail(at, line, "%w (with {\"subject\": \"x\"})", err)
+			return found
+		}
+	}
+	if found < 0 && c.pack.Knows("phrases") {
 		mend := "docs/your-own-protocol.md of Parley lists them"
 		if near := steps.Closest(c.known, text, 1); len(near) > 0 {
 			mend = "did you mean: " + near[0]
 		}
-		c.fail(at, line, "there is no step: %s (%s)", text, mend)
+		c.missing.add(text, fmt.Sprintf("%s:%d", at, line), "there is no step: %s (%s)", text, mend)
 	}
-	if m := namesSent.FindStringSubmatch(text); m != nil && c.doc.sends[m[1]] == nil {
-		if _, there := c.doc.sends[m[1]]; !there {
-			c.fail(at, line, "clients send no %q (%s)", m[1], words.Suggest(m[1], sorted(c.doc.sends), "add it to sends"))
+	if c.pack.Knows("sends", "receives") {
+		if m := namesSent.FindStringSubmatch(text); m != nil && !c.rd.sends(m[1]) {
+			c.unknownType(at, line, m[1], "clients", sorted(c.pack.doc.sends), "sends")
+		}
+		m := namesReceived.FindStringSubmatch(text)
+		if m != nil && !slices.Contains(c.pack.doc.receives, m[1]) && !isSpecial(m[1]) {
+			c.unknownType(at, line, m[1], "servers", c.pack.doc.receives, "receives")
 		}
 	}
-	m := namesReceived.FindStringSubmatch(text)
-	if m != nil && !slices.Contains(c.doc.receives, m[1]) && !isSpecial(m[1]) {
-		c.fail(at, line, "servers send no %q (%s)", m[1], words.Suggest(m[1], c.doc.receives, "add it to receives"))
-	}
-	if m := namesWhere.FindStringSubmatch(text); m != nil && found >= 0 && !strings.Contains(m[1], "{") {
-		if _, err := expression.Compile(m[1], c.doc.names(), c.doc.stateMembers); err != nil {
-			c.mistakes = append(c.mistakes, fmt.Errorf("%s:%d: %w", at, line, err))
-		}
+	if m := namesWhere.FindStringSubmatch(text); m != nil && found >= 0 && !strings.Contains(m[1]+m[2], "{") {
+		c.expression(fmt.Sprintf("%s:%d", at, line), m[1]+m[2])
 	}
 	return found
+}
+
+// unknownType tells that a side sends no messages of a type, unless that follows from what protocol.yaml lacks.
+func (c *stepCheck) unknownType(at string, line int, kind, side string, known []string, key string) {
+	if place := fmt.Sprintf("%s:%d", at, line); c.rd.types.places[kind] != nil {
+		c.rd.types.add(kind, place, "")
+		return
+	}
+	c.fail(at, line, "%s send no %q (%s)", side, kind, words.Suggest(kind, known, "add it to "+key))
+}
+
+// expression checks an expression of a step.
+func (c *stepCheck) expression(place, text string) {
+	_, err := expression.Compile(text, c.pack.doc.names(), c.pack.doc.stateMembers)
+	if err == nil {
+		return
+	}
+	if m := unknownName.FindStringSubmatch(err.Error()); m != nil {
+		c.rd.states.add(m[1]+m[2], place, "%v%s", err, c.rd.meant(m[1], c.pack.doc.names()))
+		return
+	}
+	c.mistakes = append(c.mistakes, fmt.Errorf("%s: %w", place, err))
 }
 
 // phrases checks the phrases and their steps.
 func (c *stepCheck) phrases(at string) {
 	general := len(generalSteps())
-	uses := make([][]int, len(c.doc.phrases)) // the definitions of a phrase's steps
-	for i, ph := range c.doc.phrases {
+	uses := make([][]int, len(c.pack.doc.phrases)) // the definitions of a phrase's steps
+	for i, ph := range c.pack.doc.phrases {
 		if twin := c.match(sample(ph.text)); twin != general+i {
 			c.fail(at, ph.line, "the phrase %q is a step already: %s (use other words)", ph.text,
 				steps.StepPattern(c.known[twin]))
 		}
-		for _, step := range ph.steps {
-			uses[i] = append(uses[i], c.step(at, ph.line, step))
+		for n, step := range ph.steps {
+			uses[i] = append(uses[i], c.step(at, ph.lines[n], step))
 		}
 	}
 	sizes := map[int]int{} // by phrase: 0 while it is being counted
@@ -121,8 +163,8 @@ func (c *stepCheck) phrases(at string) {
 	size = func(i int) int {
 		if n, seen := sizes[i]; seen {
 			if n == 0 {
-				c.fail(at, c.doc.phrases[i].line, "the phrase %q contains itself (write out its steps)",
-					c.doc.phrases[i].text)
+				c.fail(at, c.pack.doc.phrases[i].line, "the phrase %q contains itself (write out its steps)",
+					c.pack.doc.phrases[i].text)
 				sizes[i] = 1
 			}
 			return sizes[i]
@@ -135,14 +177,14 @@ func (c *stepCheck) phrases(at string) {
 			}
 		}
 		if n > maxExpanded && sizes[i] == 0 {
-			c.fail(at, c.doc.phrases[i].line, "the phrase %q has more than %d steps, with its phrases written out",
-				c.doc.phrases[i].text, maxExpanded)
+			c.fail(at, c.pack.doc.phrases[i].line, "the phrase %q has more than %d steps, with its phrases written out",
+				c.pack.doc.phrases[i].text, maxExpanded)
 			n = 1 // told once
 		}
 		sizes[i] = n
 		return n
 	}
-	for i := range c.doc.phrases {
+	for i := range c.pack.doc.phrases {
 		size(i)
 	}
 }
@@ -158,7 +200,7 @@ func sample(text string) string {
 }
 
 // feature checks the steps and tags of a feature file.
-func (c *stepCheck) feature(at string, text []byte, isClause func(string) bool) {
+func (c *stepCheck) feature(at string, text []byte) {
 	id := (&messages.Incrementing{}).NewId
 	doc, err := gherkin.ParseGherkinDocument(bytes.NewReader(text), id)
 	if err != nil {
@@ -173,17 +215,42 @@ func (c *stepCheck) feature(at string, text []byte, isClause func(string) bool) 
 			if !is {
 				break
 			}
-			if !isClause(tag) {
-				c.fail(at, n, "no clause of clauses.yaml has the id %s", tag)
-			}
+			c.tag(at, n, tag)
 		}
 	}
+	c.form(at, doc.Feature)
 	lines, told := stepLines(doc.Feature), map[string]bool{} // a step of an outline is one of each row
 	for _, pickle := range gherkin.Pickles(*doc, at, id) {
 		for _, s := range pickle.Steps {
 			if first := s.AstNodeIds[0]; !told[first+s.Text] {
 				told[first+s.Text] = true
 				c.step(at, lines[first], s.Text)
+			}
+		}
+	}
+}
+
+// form checks that a feature has the tag of the protocol, and that its scenarios have steps.
+func (c *stepCheck) form(at string, f *messages.Feature) {
+	if f == nil {
+		c.fail(at, 1, "the file has no feature (Feature: its section)")
+		return
+	}
+	mine := "@" + c.pack.doc.id
+	if !slices.ContainsFunc(f.Tags, func(t *messages.Tag) bool { return t.Name == mine }) && c.pack.Knows("protocol") {
+		c.fail(at, int(f.Location.Line), "the feature lacks the tag of its protocol, by which --tags selects it (%s above "+
+			"Feature:)", mine)
+	}
+	has := func(s *messages.Scenario) {
+		if s != nil && len(s.Steps) == 0 {
+			c.fail(at, int(s.Location.Line), "the scenario %q has no steps, and would not run (Given client A is connected)",
+				s.Name)
+		}
+	}
+	for _, child := range f.Children {
+		if has(child.Scenario); child.Rule != nil {
+			for _, in := range child.Rule.Children {
+				has(in.Scenario)
 			}
 		}
 	}

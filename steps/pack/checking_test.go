@@ -68,7 +68,7 @@ func TestMistakenClauses(t *testing.T) {
 	_, err := LoadFS(fstest.MapFS{"clauses.yaml": {Data: []byte(text)},
 		"protocol.yaml": {Data: fmt.Appendf(nil, protocol, "  - {on: ping, ows: pong, clauses: PP-001}")}}, "pp")
 	for _, want := range []string{`pp/clauses.yaml:6: PP-002: unknown level "HAVE"`,
-		"pp/clauses.yaml:5: PP-001 is listed twice", `a rule has no "ows"`} {
+		"pp/clauses.yaml:7: PP-001 is listed twice, first in line 5", `a rule has no "ows"`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}

@@ -37,6 +37,7 @@ type document struct {
 	rules        []*rule
 	phrases      []phrase
 	begins       string                      // the step with which a client of a random sequence begins, with {c}
+	beginsAt     int                         // its line; 0: it is the usual one
 	load         []string                    // types that a session under load sends
 	schemas      map[string]*toolschema.Tool // JSON Schemas of messages, by type
 

@@ -148,8 +148,8 @@ func (rd *reader) readLoad(v script.Value) {
 	if !v.There() {
 		return
 	}
-	for _, kind := range rd.Texts(v, "load") {
-		if _, known := rd.doc.sends[kind]; !known {
+	for _, kind := range rd.typesOf(v, rd.Texts(v, "load")) {
+		if slices.Contains(rd.doc.receives, kind) && !rd.sends(kind) {
 			rd.Fail(v, "load: clients send no %q (%s)", kind, words.Suggest(kind, sorted(rd.doc.sends), "there is "+
 				strings.Join(sorted(rd.doc.sends), ", ")))
 		}

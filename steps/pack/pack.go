@@ -24,6 +24,7 @@ import (
 
 	"parley/features/verdict"
 	"parley/internal/expression"
+	"parley/internal/words"
 	"parley/steps"
 	"parley/steps/monitor"
 	"parley/steps/obligation"
@@ -53,12 +54,16 @@ type Pack struct {
 	ledger  *verdict.Ledger
 	example string
 	folder  string
+	unread  map[string]bool // files that are there and cannot be read
+	told    []string        // names that are not listed, as mistakes tell
+	unsound map[string]bool // parts of protocol.yaml that were not read, or with mistakes
 }
 
 // Folder implements steps.Foldered.
 func (p *Pack) Folder() string { return p.folder }
 
-// Load reads the protocol in a folder. The error joins all mistakes, each with its place and the mend.
+// Load reads the protocol in a folder. The error joins all mistakes, each with its place and the mend. The Pack beside
+// it is what could be read, to find mistakes in further files; nil if there is no protocol.yaml.
 func Load(folder string) (*Pack, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -68,11 +73,15 @@ func Load(folder string) (*Pack, error) {
 	return LoadFS(root.FS(), folder)
 }
 
-// Join loads the protocol in a folder, and returns a suite that has it too. A bundled protocol cannot be replaced.
+// Join loads the protocol in a folder, as Load does, and returns a suite that has it too. A bundled protocol cannot be
+// replaced.
 func Join(suite *steps.Protocols, folder string) (*steps.Protocols, *Pack, error) {
 	p, err := Load(folder)
-	if err != nil {
+	if p == nil {
 		return nil, nil, err
+	}
+	if err = errors.Join(err, checkProfiles(folder, append(suite.Names(), p.doc.id))); err != nil {
+		return nil, p, err
 	}
 	if known, err := suite.Find(p.doc.id); err == nil {
 		if _, again := known.(*Pack); !again {
@@ -92,34 +101,71 @@ func LoadFS(fsys fs.FS, name string) (*Pack, error) {
 		return nil, fmt.Errorf("%s: %w (a protocol is a folder with protocol.yaml, clauses.yaml and scenarios)", name,
 			err)
 	}
-	p := &Pack{doc: &document{}, files: fstest.MapFS{}, extra: map[string][]byte{}, folder: name}
-	described, async, err := readAsyncAPI(fsys, name)
-	if err != nil {
-		return nil, err
-	}
-	rd := &reader{doc: p.doc, described: described}
+	p := &Pack{doc: &document{}, files: fstest.MapFS{}, extra: map[string][]byte{}, unread: map[string]bool{},
+		folder: name}
+	described, async, undescribed := readAsyncAPI(fsys, name)
+	rd := &reader{doc: p.doc, file: filepath.Join(name, "protocol.yaml"), described: described,
+		strange: undescribed != nil}
 	rd.read(text)
+	if p.unsound = rd.unsound; !protocolID.MatchString(p.doc.id) {
+		p.doc.id, p.unsound["protocol"] = "unnamed", true
+	}
 	p.files[p.doc.id+"/protocol.yaml"] = &fstest.MapFile{Data: text} // it is a part of the suite
 	if async != nil {
 		p.files[p.doc.id+"/"+asyncFile] = &fstest.MapFile{Data: async}
 	}
-	mistakes := []error{rd.Err(filepath.Join(name, "protocol.yaml"))}
-	if p.doc.id == "" {
-		return nil, errors.Join(mistakes...)
+	c := &stepCheck{pack: p, rd: rd, clauses: newNames(), missing: newNames()}
+	mistakes := []error{rd.Err(rd.file), undescribed, p.readFiles(fsys, name, described.schemas(), rd),
+		p.checkClauses(name, c.clauses), p.checkHoles(name), c.steps(name)}
+	if p.Knows("sends", "receives") {
+		mistakes = append(mistakes, rd.types.tell(rd.listed)...)
 	}
-	err = p.readFiles(fsys, name, described.schemas())
-	mistakes = append(mistakes, err)
-	if p.files[p.doc.id+"/clauses.yaml"] != nil || err == nil {
-		mistakes = append(mistakes, p.checkClauses(name))
+	if p.Knows("state") {
+		mistakes = append(mistakes, rd.states.tell(rd.bags)...)
 	}
-	if errors.Join(mistakes[:2]...) == nil { // otherwise what it lacks is missed everywhere
-		mistakes = append(mistakes, p.checkHoles(name), p.checkSteps(name))
-	}
-	if err := errors.Join(mistakes...); err != nil {
-		return nil, err
+	p.told = slices.Concat(p.told, rd.types.strange, c.clauses.strange)
+	mistakes = append(append(mistakes, c.clauses.tell(p.idleClause(c.clauses))...), c.missing.tell(nil)...)
+	if err := errors.Join(append(mistakes, p.unchecked(rd.file))...); err != nil {
+		return p, err
 	}
 	p.example = p.doc.exampleProfile()
 	return p, nil
+}
+
+// Knows reports whether parts of protocol.yaml were read without a mistake, so that what depends on them can be
+// checked.
+func (p *Pack) Knows(parts ...string) bool {
+	return !slices.ContainsFunc(parts, func(part string) bool { return p.unsound[part] })
+}
+
+// Told reports whether a mistake of the folder tells that a message or clause of a name is not listed.
+func (p *Pack) Told(name string) bool { return slices.Contains(p.told, name) }
+
+// dependent is what cannot be checked while parts of protocol.yaml have mistakes.
+var dependent = []struct{ what, parts string }{
+	{"whose clauses and script these are", "protocol"}, {"types of messages", "sends receives"},
+	{"members of states", "state"}, {"holes such as ${ticket}", "keeps"}, {"steps", "phrases"},
+}
+
+// unchecked says what could not be checked; nil if everything was.
+func (p *Pack) unchecked(file string) error {
+	var all []string
+	for _, d := range dependent {
+		if !p.Knows(strings.Fields(d.parts)...) {
+			all = append(all, d.what)
+		}
+	}
+	var told []error
+	tell := func(file, what string) {
+		told = append(told, fmt.Errorf("%s: not checked in the folder until it is mended: %s", file, what))
+	}
+	if all != nil {
+		tell(file, strings.Join(all, ", "))
+	}
+	if p.ledger == nil {
+		tell(filepath.Join(p.folder, "clauses.yaml"), "ids of clauses")
+	}
+	return errors.Join(told...)
 }
 
 // readFile reads a file of bounded size.
@@ -145,7 +191,7 @@ func readFile(fsys fs.FS, name string) ([]byte, error) {
 }
 
 // readFiles reads the ledger, the scenarios, the server and the schemas.
-func (p *Pack) readFiles(fsys fs.FS, name string, described map[string][]byte) error {
+func (p *Pack) readFiles(fsys fs.FS, name string, described map[string][]byte, rd *reader) error {
 	count, schemas, unread := 0, map[string][]byte{}, []error(nil)
 	err := fs.WalkDir(fsys, ".", func(at string, d fs.DirEntry, err error) error {
 		switch {
@@ -155,6 +201,9 @@ func (p *Pack) readFiles(fsys fs.FS, name string, described map[string][]byte) e
 			return fs.SkipDir
 		case at == schemaFolder && !d.IsDir():
 			return fmt.Errorf("%s: %s is no folder", name, at)
+		case isMisnamed(at) != nil:
+			unread = append(unread, fmt.Errorf("%s: %w", filepath.Join(name, at), isMisnamed(at)))
+			return nil
 		case d.IsDir() || path.Ext(at) != ".feature" && !slices.Contains(knownFiles, at) && !isSchema(at):
 			return nil
 		}
@@ -164,6 +213,7 @@ func (p *Pack) readFiles(fsys fs.FS, name string, described map[string][]byte) e
 		b, err := readFile(fsys, at)
 		if err != nil {
 			unread = append(unread, fmt.Errorf("%s: %w", name, err))
+			p.unread[at] = true
 			return nil
 		}
 		if slices.Contains(extra, at) {
@@ -177,7 +227,22 @@ func (p *Pack) readFiles(fsys fs.FS, name string, described map[string][]byte) e
 		return nil
 	})
 	p.schemas = withOwn(described, schemas)
-	return errors.Join(errors.Join(unread...), err, p.readSchemas(p.schemas, name))
+	return errors.Join(errors.Join(unread...), err, p.readSchemas(p.schemas, name, rd))
+}
+
+// isMisnamed says which file of a folder one may be meant to be, that would not be read; nil if it is none.
+func isMisnamed(at string) error {
+	all := append([]string{"protocol.yaml", asyncFile}, knownFiles...)
+	near := words.Near(at, all, 1)
+	switch {
+	case path.Dir(at) == schemaFolder && path.Ext(at) != ".json":
+		return errors.New("it is not read: a JSON Schema is " + schemaFolder + "/TYPE.json")
+	case len(near) == 0 || slices.Contains(all, at) || path.Ext(at) != ".yaml" && path.Ext(at) != ".yml":
+		return nil
+	case words.Distance(at, near[0]) > 2:
+		return nil
+	}
+	return fmt.Errorf("it is not read (did you mean %s?)", near[0])
 }
 
 func isSchema(at string) bool { return path.Dir(at) == schemaFolder && path.Ext(at) == ".json" }

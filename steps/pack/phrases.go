@@ -20,6 +20,7 @@ type phrase struct {
 	line  int
 	text  string // with {name} for what the words vary in
 	steps []string
+	lines []int // of the steps
 }
 
 // vary matches what the words of a phrase vary in, {name}, and also the holes of messages, ${name}, which stay.
@@ -35,10 +36,16 @@ func (rd *reader) readPhrase(v script.Value) {
 		return
 	}
 	p := phrase{line: v.Line(), text: keys[0], steps: rd.Texts(v.At(keys[0]), "a phrase")}
-	for _, step := range p.steps {
+	items, _ := v.At(keys[0]).Items()
+	for i, step := range p.steps {
+		at := v.At(keys[0])
+		if i < len(items) {
+			at = items[i]
+		}
+		p.lines = append(p.lines, at.Line())
 		for _, m := range vary.FindAllString(step, -1) {
 			if !isHole(m) && !strings.Contains(p.text, m) {
-				rd.Fail(v, "%s is not in the words of the phrase %q", m, p.text)
+				rd.Fail(at, "%s is not in the words of the phrase %q", m, p.text)
 			}
 		}
 	}

@@ -16,7 +16,9 @@ import (
 
 // readPost reads how clients send requests that are answered by JSON or by an event stream.
 func (rd *reader) readPost(v script.Value) {
-	rd.Keys(v, "post", "path", "headers", "requests", "reads", "client")
+	if !rd.Keys(v, "post", "path", "headers", "requests", "reads", "client") {
+		return
+	}
 	w := &rd.doc.post
 	if w.path = rd.pathAt(v.At("path"), "post.path"); w.path == "" {
 		rd.Fail(v, "post.path is missing (path: /agent)")

@@ -10,6 +10,7 @@ import (
 
 	"parley/internal/expression"
 	"parley/internal/script"
+	"parley/internal/words"
 	"parley/target"
 )
 
@@ -21,8 +22,33 @@ var scopeNames = []string{"it", "kind", "from", "conn", "http", "event", "reques
 type reader struct {
 	script.Reader
 	doc       *document
-	described *Sketch  // by the AsyncAPI document of the folder; nil: there is none
-	known     []string // names that expressions may use
+	file      string  // its place, for mistakes
+	described *Sketch // by the AsyncAPI document of the folder; nil: there is none
+
+	known   []string        // names that expressions may use
+	strange bool            // it has a key that it cannot have, which may stand for one that is missing
+	unsound map[string]bool // parts with mistakes, or that may be missing by mistake
+	types   *names          // of messages
+	states  *names          // that expressions use
+	listed  []listed        // types of messages
+	bags    []listed        // states
+}
+
+// part reads a part of the document, and notes whether it has mistakes.
+func (rd *reader) part(root script.Value, key string, read func(script.Value)) {
+	before := rd.Count()
+	read(root.At(key))
+	rd.unsound[key] = rd.unsound[key] || rd.Count() > before || rd.strange && !root.At(key).There()
+}
+
+// sound reports whether parts of the document were read without a mistake.
+func (rd *reader) sound(keys ...string) bool {
+	return !slices.ContainsFunc(keys, func(key string) bool { return rd.unsound[key] })
+}
+
+// placeOf returns the place of a value in mistakes.
+func (rd *reader) placeOf(v script.Value) string {
+	return fmt.Sprintf("%s:%d:%d", rd.file, v.Line(), v.Column())
 }
 
 var (
@@ -31,46 +57,73 @@ var (
 	named      = regexp.MustCompile(`^[a-z]\w*$`)
 )
 
+// keys are those of a protocol.yaml.
+var keys = []string{"protocol", "prefix", "document", "capabilities", "transports", "message", "sends", "receives",
+	"keeps", "stages", "fence", "state", "rules", "phrases", "load", "begins", "before"}
+
 // read reads a protocol.yaml.
 func (rd *reader) read(text []byte) {
+	rd.unsound, rd.types, rd.states = map[string]bool{}, newNames(), newNames()
 	root := rd.Read(text, "protocol")
-	if !root.There() || !rd.Keys(root, "a protocol", "protocol", "prefix", "document", "capabilities", "transports",
-		"message", "sends", "receives", "keeps", "stages", "fence", "state", "rules", "phrases", "load", "begins", "before") {
+	if !root.There() || !rd.Keys(root, "a protocol", keys...) {
+		for _, key := range keys {
+			rd.unsound[key] = true
+		}
 		return
 	}
+	rd.strange = slices.ContainsFunc(root.Keys(), func(key string) bool { return !slices.Contains(keys, key) })
 	d := rd.doc
-	d.id = rd.needed(root, "protocol", "my-protocol", protocolID, "small letters, digits and single hyphens")
-	d.prefix = rd.needed(root, "prefix", "MP", prefixes, "two capital letters")
+	rd.part(root, "protocol", func(script.Value) {
+		d.id = rd.needed(root, "protocol", "my-protocol", protocolID, "small letters, digits and single hyphens")
+	})
+	rd.part(root, "prefix", func(script.Value) {
+		d.prefix = rd.needed(root, "prefix", "MP", prefixes, "two capital letters")
+	})
+	rd.part(root, "document", rd.readDocument)
 	if of := root.At("capabilities"); of.There() {
 		d.capabilities = rd.Texts(of, "capabilities")
 	}
-	rd.readTransports(root.At("transports"), root)
-	rd.readMessage(root.At("message"))
-	rd.readSends(root.At("sends"))
-	rd.readReceives(root.At("receives"))
+	rd.part(root, "transports", func(v script.Value) { rd.readTransports(v, root) })
+	rd.unsound["sends"] = rd.unsound["transports"] && (!root.At("transports").There() || d.post.path != "")
+	rd.part(root, "message", rd.readMessage)
+	rd.part(root, "sends", rd.readSends)
+	rd.part(root, "receives", rd.readReceives)
 	rd.describe(rd.described)
 	rd.readBefore(root.At("before"))
-	rd.readState(root.At("state"))
+	rd.part(root, "state", rd.readState)
 	rd.known = append(rd.known, scopeNames...)
 	for _, b := range d.bags {
 		rd.known = append(rd.known, b.name)
 	}
 	rd.findMembers(root)
-	rd.readKeeps(root.At("keeps"))
+	rd.part(root, "keeps", rd.readKeeps)
 	rd.readStages(root.At("stages"))
 	rd.readLoad(root.At("load"))
 	rd.readFence(root.At("fence"))
 	for _, v := range rd.listAt(root, "rules") {
 		rd.readRules(v)
 	}
-	for _, v := range rd.listAt(root, "phrases") {
-		rd.readPhrase(v)
-	}
+	rd.part(root, "phrases", func(script.Value) {
+		for _, v := range rd.listAt(root, "phrases") {
+			rd.readPhrase(v)
+		}
+	})
 	d.begins = "client {c} is connected"
 	if of := root.At("begins"); of.There() {
-		if d.begins = rd.Text(of, "begins"); !strings.Contains(d.begins, "{c}") {
+		if d.begins = rd.Text(of, "begins"); d.begins != "" && !strings.Contains(d.begins, "{c}") {
 			rd.Fail(of, "begins is a step with {c} for the client (begins: client {c} has a ticket)")
+		} else {
+			d.beginsAt = of.Line()
 		}
+	}
+}
+
+// readDocument checks what is said of the source document: its name, which nothing opens.
+func (rd *reader) readDocument(v script.Value) {
+	text := rd.Text(v, "document")
+	if strings.HasPrefix(text, "/") || slices.Contains(strings.Split(text, "/"), "..") {
+		rd.Fail(v, "document %q is outside of the folder, of which alone is read (name the document: %s.md)", text,
+			cmp.Or(rd.doc.id, "my-protocol"))
 	}
 }
 
@@ -78,6 +131,9 @@ func (rd *reader) read(text []byte) {
 func (rd *reader) needed(root script.Value, key, example string, form *regexp.Regexp, says string) string {
 	v := root.At(key)
 	if !v.There() {
+		if rd.strange {
+			return ""
+		}
 		rd.Fail(root, "%s is missing (%s: %s)", key, key, example)
 		return ""
 	}
@@ -105,7 +161,7 @@ func (rd *reader) pathAt(v script.Value, what string) string {
 }
 
 func (rd *reader) readTransports(v, root script.Value) {
-	if !v.There() && rd.described != nil {
+	if !v.There() && (rd.described != nil || rd.strange) {
 		return
 	}
 	if !v.There() {
@@ -121,7 +177,9 @@ func (rd *reader) readTransports(v, root script.Value) {
 		d.drivers = append(d.drivers, name)
 		switch name {
 		case target.SSE:
-			rd.Keys(at, "sse", "open", "send")
+			if !rd.Keys(at, "sse", "open", "send") {
+				continue
+			}
 			d.open, d.send = rd.pathAt(at.At("open"), "sse.open"), rd.Text(at.At("send"), "sse.send")
 			if d.open == "" {
 				rd.Fail(at, "sse.open is missing: the path of the event stream (open: /events)")
@@ -131,7 +189,9 @@ func (rd *reader) readTransports(v, root script.Value) {
 				rd.Fail(at.At("send"), "sse.send is a method and a path (send: POST /message)")
 			}
 		case target.WS:
-			rd.Keys(at, "ws", "path", "subprotocols")
+			if !rd.Keys(at, "ws", "path", "subprotocols") {
+				continue
+			}
 			if d.ws = rd.pathAt(at.At("path"), "ws.path"); d.ws == "" {
 				rd.Fail(at, "ws.path is missing (path: /ws)")
 			}
@@ -185,68 +245,6 @@ func (rd *reader) pointer(v script.Value, what string) target.Pointer {
 	return p
 }
 
-func (rd *reader) readSends(v script.Value) {
-	rd.doc.sends = map[string]any{}
-	for name := range rd.doc.post.requests {
-		rd.doc.sends[name] = map[string]any{}
-	}
-	if !v.There() {
-		return
-	}
-	for _, name := range v.Keys() {
-		rd.doc.sends[name] = valueOf(v.At(name))
-	}
-	if len(v.Keys()) == 0 {
-		rd.Fail(v, "sends is a map from a type to its message (sends: {ping: {}})")
-	}
-}
-
-// valueOf returns a value of a document as JSON has it.
-func valueOf(v script.Value) any {
-	if keys := v.Keys(); keys != nil {
-		out := map[string]any{}
-		for _, name := range keys {
-			out[name] = valueOf(v.At(name))
-		}
-		return out
-	}
-	if items, ok := v.Items(); ok {
-		out := []any{}
-		for _, item := range items {
-			out = append(out, valueOf(item))
-		}
-		return out
-	}
-	return v.Scalar()
-}
-
-func (rd *reader) readReceives(v script.Value) {
-	if v.There() {
-		rd.doc.receives = rd.Texts(v, "receives")
-	}
-}
-
-// types are all known types, and what else a rule may be about.
-func (rd *reader) types() []string {
-	return slices.Concat(slices.Sorted(maps.Keys(rd.doc.sends)), rd.doc.receives, special)
-}
-
-// Messages that are none of the protocol: the request for a connection, its answer, its end, the answer to an HTTP
-// request, an event without data, a message that is no JSON object, or of no known type, and a restart of the target by
-// the harness.
-const (
-	connecting = "connecting"
-	connected  = "connected"
-	ended      = "ended"
-	answer     = "http"
-	empty      = "empty"
-	malformed  = "malformed"
-	unknown    = "unknown"
-	restarted  = "restarted"
-)
-
-var special = []string{connecting, connected, ended, answer, empty, malformed, unknown, restarted}
-
 // expression reads an expression, with the given names besides those of the document.
 func (rd *reader) expression(v script.Value, names ...string) *expression.Expression {
 	if !v.There() {
@@ -262,14 +260,33 @@ func (rd *reader) expression(v script.Value, names ...string) *expression.Expres
 	}
 	e, err := expression.Compile(text, names, rd.doc.stateMembers)
 	if err != nil {
+		if m := unknownName.FindStringSubmatch(err.Error()); m != nil {
+			rd.states.add(m[1]+m[2], rd.placeOf(v), "%v%s", err, rd.meant(m[1], names))
+			return nil
+		}
 		hint := ""
 		if strings.Contains(err.Error(), "token EOF") {
 			hint = " (in YAML a # after a space begins a comment: put the expression into quotes)"
 		}
 		rd.Fail(v, "%v%s", err, hint)
+		return nil
+	}
+	for _, b := range rd.doc.bags {
+		rd.states.used[b.name] = rd.states.used[b.name] || e.Mentions(b.name)
 	}
 	return e
 }
+
+// meant suggests a name for one that an expression does not know; "" if none is like it.
+func (rd *reader) meant(name string, known []string) string {
+	if near := words.Suggest(name, known, ""); name != "" && near != "" {
+		return " (" + near + ")"
+	}
+	return ""
+}
+
+// unknownName matches what an expression says of a name, or of a member, that there is not.
+var unknownName = regexp.MustCompile(`: unknown (?:name (\w+)|field (\w+)) \(`)
 
 // trigger reads which messages something is about: a type, a list of types, or a map.
 func (rd *reader) trigger(v script.Value, what string) (t trigger) {
@@ -300,17 +317,6 @@ func (rd *reader) trigger(v script.Value, what string) (t trigger) {
 var keysOf = map[string][]string{
 	"on": {"from", "type", "where"}, "forbids": {"from", "type", "where"}, "until": {"from", "type", "where"},
 	"owes": {"from", "type", "where", "must", "clauses"},
-}
-
-func (rd *reader) typesOf(v script.Value, types []string) []string {
-	known := rd.types()
-	for _, name := range types {
-		if !slices.Contains(known, name) && name != "" {
-			rd.Fail(v, "%q is not a type of this protocol (add it to sends or receives, or write one of %s)", name,
-				strings.Join(known, ", "))
-		}
-	}
-	return types
 }
 
 func (rd *reader) readKeeps(v script.Value) {
@@ -351,13 +357,28 @@ func (rd *reader) readStages(v script.Value) {
 	}
 }
 
+// sends reports whether clients send a type.
+func (rd *reader) sends(name string) bool { _, is := rd.doc.sends[name]; return is }
+
 func (rd *reader) readFence(v script.Value) {
 	if !v.There() || !rd.Keys(v, "fence", "send", "answer", "where") {
 		return
 	}
 	f := &fenceRule{send: rd.Text(v.At("send"), "fence.send"), answer: rd.Text(v.At("answer"), "fence.answer"),
 		where: rd.expression(v.At("where"))}
-	rd.typesOf(v, []string{f.send, f.answer})
+	for _, key := range []string{"send", "answer"} {
+		if at := v.At(key); at.There() {
+			rd.typesOf(at, rd.Texts(at, key))
+		} else {
+			rd.Fail(v, "fence.%s is missing: a request, and its answer (fence: {send: ping, answer: pong, …})", key)
+		}
+	}
+	if slices.Contains(rd.doc.receives, f.send) && !rd.sends(f.send) {
+		rd.Fail(v.At("send"), "fence.send: servers send %q, and clients do not (a fence is a request of a client)", f.send)
+	}
+	if rd.sends(f.answer) && !slices.Contains(rd.doc.receives, f.answer) {
+		rd.Fail(v.At("answer"), "fence.answer: clients send %q, and servers do not (name the answer)", f.answer)
+	}
 	if !v.At("where").There() {
 		rd.Fail(v, "fence.where is missing: how its answer is recognised (where: it.ref == act.ref)")
 	}

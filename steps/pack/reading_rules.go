@@ -41,16 +41,17 @@ func (rd *reader) readRules(v script.Value) {
 
 // readRule reads a rule that judges clauses, and applies when an expression holds; nil: that of the rule.
 func (rd *reader) readRule(v script.Value, when *expression.Expression, clauses script.Value) {
-	r := &rule{line: v.Line()}
+	r, before := &rule{line: v.Line()}, rd.Count()
 	if !rd.Keys(v, "a rule", "name", "on", "by", "when", "clauses", "says", "require", "grows", "unique", "first", "valid",
 		"owes", "or", "within", "forbids", "until", "elsewhere", "set") {
 		return
 	}
+	strange := rd.Count() > before
 	rd.doc.rules = append(rd.doc.rules, r)
 	r.name, r.says = rd.Text(v.At("name"), "name"), rd.Text(v.At("says"), "says")
 	if on := v.At("on"); on.There() {
 		r.on = rd.trigger(on, "on")
-	} else {
+	} else if !strange {
 		rd.Fail(v, "on is missing: which messages the rule is about (on: ping)")
 	}
 	if r.when = when; when == nil {
@@ -61,9 +62,7 @@ func (rd *reader) readRule(v script.Value, when *expression.Expression, clauses 
 	}
 	r.require, r.grows, r.unique = rd.expression(v.At("require")), rd.expression(v.At("grows")),
 		rd.expression(v.At("unique"))
-	r.first, _ = v.At("first").Scalar().(bool)
-	r.valid, _ = v.At("valid").Scalar().(bool)
-	r.elsewhere, _ = v.At("elsewhere").Scalar().(bool)
+	r.first, r.valid, r.elsewhere = rd.yes(v, "first"), rd.yes(v, "valid"), rd.yes(v, "elsewhere")
 	if owes := v.At("owes"); owes.There() {
 		r.owes = append(r.owes, rd.owing(owes))
 		for _, or := range rd.listAt(v, "or") {
@@ -75,8 +74,7 @@ func (rd *reader) readRule(v script.Value, when *expression.Expression, clauses 
 	}
 	if r.lasts, _ = time.ParseDuration(r.within); r.within != "" && r.lasts <= 0 && !slices.Contains(limits, r.within) {
 		rd.Fail(v.At("within"), "within is a time, such as 2s, or the name of a limit: one of %s", strings.Join(limits, ", "))
-	}
-	if v.At("within").There() && len(r.owes) == 0 {
+	} else if v.At("within").There() && len(r.owes) == 0 && !strange {
 		rd.Fail(v.At("within"), "within is for what the server owes, and the rule has no owes")
 	}
 	if of := v.At("forbids"); of.There() {
@@ -92,11 +90,22 @@ func (rd *reader) readRule(v script.Value, when *expression.Expression, clauses 
 	judges := slices.ContainsFunc([]string{"require", "grows", "unique", "first", "valid", "owes", "forbids"},
 		func(key string) bool { return v.At(key).There() })
 	switch {
+	case strange:
 	case judges && len(r.clauses) == 0 && !r.forgiving():
 		rd.Fail(v, "clauses is missing: what the rule judges (clauses: %s-001)", cmp.Or(rd.doc.prefix, "MP"))
 	case !judges && !v.At("set").There():
 		rd.Fail(v, "the rule does nothing: it has none of owes, forbids, require, grows, unique, first, valid and set")
 	}
+}
+
+// yes reads true or false.
+func (rd *reader) yes(v script.Value, key string) bool {
+	at := v.At(key)
+	is, ok := at.Scalar().(bool)
+	if at.There() && !ok {
+		rd.Fail(at, "%s is true or false (%[1]s: true)", key)
+	}
+	return is
 }
 
 // findStates finds the states on which a rule depends.

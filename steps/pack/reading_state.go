@@ -13,8 +13,15 @@ import (
 func (rd *reader) readState(v script.Value) {
 	d := rd.doc
 	d.bags = []bag{{name: "connection"}, {name: "shared"}}
+	if v.There() && !rd.Keys(v, "state", v.Keys()...) {
+		return
+	}
 	for _, name := range v.Keys() {
 		at := v.At(name)
+		if !rd.Keys(at, "the state "+name, at.Keys()...) {
+			continue
+		}
+		rd.bags = append(rd.bags, listed{name, rd.placeOf(v.Key(name))})
 		b := bag{name: name, start: map[string]any{}}
 		if !named.MatchString(name) || slices.Contains(scopeNames, name) {
 			rd.Fail(at, "%q cannot be the name of a state (small letters and digits, and none of %s)", name,
@@ -78,20 +85,24 @@ func (rd *reader) findMembers(root script.Value) {
 }
 
 func (rd *reader) readSet(v script.Value, r *rule) {
+	if v.There() && !rd.Keys(v, "set", v.Keys()...) {
+		return
+	}
 	for _, name := range v.Keys() {
 		at := v.At(name)
 		of, member, ok := strings.Cut(name, ".")
 		known := rd.doc.stateMembers[of]
 		switch {
 		case !ok || known == nil:
-			rd.Fail(at, "%q is not a member of a state (%s)", name, words.Suggest(of, sorted(rd.doc.stateMembers),
-				"there are the states "+strings.Join(sorted(rd.doc.stateMembers), ", ")))
+			rd.states.add(of, rd.placeOf(at), "%q is not a member of a state (%s)", name, words.Suggest(of,
+				sorted(rd.doc.stateMembers), "there are the states "+strings.Join(sorted(rd.doc.stateMembers), ", ")))
 			continue
 		case !slices.Contains(known, member):
-			rd.Fail(at, "the state %s has no %q (%s)", of, member, words.Suggest(member, known,
+			rd.states.add(member, rd.placeOf(at), "the state %s has no %q (%s)", of, member, words.Suggest(member, known,
 				"it has "+strings.Join(known, ", ")))
 			continue
 		}
+		rd.states.used[of] = true
 		r.set = append(r.set, assignment{of, member, rd.expression(at)})
 	}
 }

@@ -2,6 +2,7 @@ package pack
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -26,34 +28,37 @@ import (
 const schemaFolder = "messages"
 
 // readSchemas reads the JSON Schemas of messages. Each describes an object, and loads no other.
-func (p *Pack) readSchemas(files map[string][]byte, name string) error {
+func (p *Pack) readSchemas(files map[string][]byte, name string, rd *reader) error {
 	var mistakes []error
 	p.doc.schemas = map[string]*toolschema.Tool{}
 	for _, at := range slices.Sorted(maps.Keys(files)) {
 		place := filepath.Join(name, at)
-		fail := func(format string, args ...any) {
-			mistakes = append(mistakes, fmt.Errorf("%s: %s", place, fmt.Sprintf(format, args...)))
-		}
 		kind := strings.TrimSuffix(path.Base(at), ".json")
+		rd.types.used[kind] = true
 		if known := append(sorted(p.doc.sends), p.doc.receives...); !slices.Contains(known, kind) {
-			fail("no message has the type %q (%s)", kind, words.Suggest(kind, known, "there are "+strings.Join(known, ", ")))
-			continue
+			rd.types.add(kind, place, "no message has the type %q (%s)", kind, words.Suggest(kind, known, "there are "+
+				strings.Join(known, ", ")))
 		}
 		schema, err := objectSchema(files[at], place)
 		if err != nil {
 			mistakes = append(mistakes, err)
 			continue
 		}
-		tools, err := toolschema.Parse([]any{map[string]any{"name": kind, "parameters": schema}})
-		switch {
-		case err != nil:
-			fail("%v", err)
-			continue
-		case len(tools.Odd()) > 0:
-			fail("%s", strings.TrimPrefix(tools.Odd()[0], kind+": "))
+		own := toolschema.Mistakes(schema)
+		for _, m := range own {
+			mistakes = append(mistakes, fmt.Errorf("%s: %s: %s", placeIn(files[at], place, m.At), cmp.Or(m.At, "/"), m.Text))
 		}
-		if err := tools[0].Accepts(map[string]any{}); errors.Is(err, toolschema.ErrNotUnderstood) {
-			fail("it is too large to be judged by: %v", err)
+		tools, err := toolschema.Parse([]any{map[string]any{"name": kind, "parameters": schema}})
+		if err == nil && len(own) == 0 {
+			if err = tools[0].Accepts(map[string]any{}); errors.Is(err, toolschema.ErrNotUnderstood) {
+				err = fmt.Errorf("it is too large to be judged by: %w", err)
+			} else {
+				err = nil
+			}
+		}
+		if err != nil {
+			mistakes = append(mistakes, fmt.Errorf("%s: %w", place, err))
+			continue
 		}
 		p.doc.schemas[kind] = &tools[0]
 	}
@@ -71,57 +76,109 @@ func objectSchema(text []byte, place string) (map[string]any, error) {
 	v, _, err := wjson.Decode(text)
 	var at *wjson.SyntaxError
 	if errors.As(err, &at) {
-		before := text[:min(int(at.Offset), len(text))]
 		what := at.Err.Error()
 		if errors.Is(at.Err, io.ErrUnexpectedEOF) {
 			what = "it ends in the middle"
 		}
-		return nil, fmt.Errorf("%s:%d:%d: it is not JSON: %s", place, bytes.Count(before, []byte("\n"))+1,
-			len(before)-bytes.LastIndexByte(before, '\n'), what)
+		return nil, fmt.Errorf("%s: it is not JSON: %s", lineAndColumn(text, place, int(at.Offset)), what)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: it is not JSON: %w", place, err)
 	}
 	schema, is := v.(map[string]any)
 	if !is {
-		return nil, fmt.Errorf(`%s: a JSON Schema of a message is an object (begin with {"type": "object"})`, place)
+		return nil, fmt.Errorf(`%s:1:1: a JSON Schema of a message is an object (begin with {"type": "object"})`, place)
 	}
-	if ref := refersElsewhere(schema); ref != "" {
-		return nil, fmt.Errorf("%s: $ref %q: it refers to nothing outside of its own file (#/$defs/…)", place, ref)
+	if twice := twiceIn(text, place); twice != nil {
+		return nil, twice
 	}
+	if at, ref := refersElsewhere(schema, ""); ref != "" {
+		return nil, fmt.Errorf("%s: $ref %q: it refers to nothing outside of its own file (#/$defs/…)",
+			placeIn(text, place, at), ref)
+	}
+	top := placeIn(text, place, "")
 	switch kind, typed := schema["type"]; {
 	case kind == "object":
 		return schema, nil
 	case typed:
 		said, _ := json.Marshal(kind, json.Deterministic(true), jsonform.Unescaped)
-		return nil, fmt.Errorf(`%s: its type is %s, and a message is an object ("type": "object")`, place, said)
+		return nil, fmt.Errorf(`%s: its type is %s, and a message is an object ("type": "object")`,
+			placeIn(text, place, "/type"), said)
 	case schema["$ref"] != nil:
 		return nil, fmt.Errorf(`%s: a $ref at the top does not say that it is an object (add "type": "object" beside it)`,
-			place)
+			placeIn(text, place, "/$ref"))
 	}
-	return nil, fmt.Errorf(`%s: it has no type, and a message is an object (add "type": "object")`, place)
+	for _, m := range toolschema.Mistakes(schema) {
+		if strings.Count(m.At, "/") == 1 && strings.HasSuffix(m.Text, "(did you mean type?)") {
+			return nil, fmt.Errorf("%s: %s", placeIn(text, place, m.At), m.Text)
+		}
+	}
+	return nil, fmt.Errorf(`%s: it has no type, and a message is an object (add "type": "object")`, top)
 }
 
-// refersElsewhere returns the first reference to another file in a schema; "" if there is none.
-func refersElsewhere(v any) string {
+// placeIn returns the place of a member of a JSON document, or of the whole, as file:line:column. One that is not there
+// is in the next above it. The schemas of an AsyncAPI document have no lines.
+func placeIn(text []byte, file string, pointer string) string {
+	if filepath.Base(filepath.Dir(file)) != schemaFolder {
+		return file
+	}
+	d := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	for {
+		t, err := d.ReadToken()
+		if err != nil && pointer != "" {
+			return placeIn(text, file, string(jsontext.Pointer(pointer).Parent()))
+		}
+		if err != nil {
+			return file
+		}
+		if string(d.StackPointer()) == pointer {
+			raw := len(t.String())
+			if t.Kind() == '"' {
+				raw += 2 // quotes; its name has no escapes, or the column is a little off
+			}
+			return lineAndColumn(text, file, max(0, int(d.InputOffset())-raw))
+		}
+	}
+}
+
+func lineAndColumn(text []byte, file string, offset int) string {
+	before := text[:min(offset, len(text))]
+	return fmt.Sprintf("%s:%d:%d", file, bytes.Count(before, []byte("\n"))+1,
+		len(before)-bytes.LastIndexByte(before, '\n'))
+}
+
+// twiceIn tells a member that an object has twice: only one of them would count.
+func twiceIn(text []byte, file string) error {
+	d := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowInvalidUTF8(true))
+	_, err := d.ReadValue()
+	var at *jsontext.SyntacticError
+	if !errors.Is(err, jsontext.ErrDuplicateName) || !errors.As(err, &at) {
+		return nil
+	}
+	return fmt.Errorf("%s: %s is there twice (leave one out)", lineAndColumn(text, file, int(at.ByteOffset)),
+		at.JSONPointer.LastToken())
+}
+
+// refersElsewhere returns the first reference to another file in a schema, and where it is; "" if there is none.
+func refersElsewhere(v any, at string) (where, ref string) {
 	switch v := v.(type) {
 	case map[string]any:
-		if at, is := v["$ref"].(string); is && !strings.HasPrefix(at, "#") {
-			return at
+		if ref, is := v["$ref"].(string); is && !strings.HasPrefix(ref, "#") {
+			return at + "/$ref", ref
 		}
 		for _, name := range sorted(v) {
-			if at := refersElsewhere(v[name]); at != "" {
-				return at
+			if where, ref = refersElsewhere(v[name], at+wjson.FormatPointer(name)); ref != "" {
+				return where, ref
 			}
 		}
 	case []any:
-		for _, item := range v {
-			if at := refersElsewhere(item); at != "" {
-				return at
+		for i, item := range v {
+			if where, ref = refersElsewhere(item, at+wjson.FormatPointer(strconv.Itoa(i))); ref != "" {
+				return where, ref
 			}
 		}
 	}
-	return ""
+	return "", ""
 }
 
 // checkValid judges a message by the JSON Schema of its type, if there is one.

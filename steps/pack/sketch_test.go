@@ -166,7 +166,7 @@ func TestNoSketch(t *testing.T) {
 // TestDescribed: a folder may have an AsyncAPI document in place of transports, messages and JSON Schemas; what it says
 // itself stays.
 func TestDescribed(t *testing.T) {
-	const rules = "protocol: chat-x\nprefix: CX\n%srules:\n  - {on: pong, valid: true, clauses: PP-001}\n"
+	const rules = "protocol: chat-x\nprefix: PP\n%srules:\n  - {on: pong, valid: true, clauses: PP-001}\n"
 	async, err := os.ReadFile("../../docs/asyncapi/session-chat.yaml")
 	if err != nil {
 		t.Fatal(err)
