@@ -21,7 +21,7 @@ import (
 //  2. What an agent has failed to do three times, each within the whole limit, is awaited for no more than the limit in
 //     all, and for a fifth of it since the latest act (for more, if waits that succeeded took more than a quarter of
 //     that): as long as the agent has sent messages of the same types, no call among them, and if what is awaited has
-//     never come in this situation.
+//     never come in this situation. After three more misses it is awaited for a fifth of the limit in all.
 //
 // A limit set by the profile is never shortened by rule 2.
 const (
@@ -39,30 +39,37 @@ type absences struct {
 	mu      sync.Mutex
 	came    map[situation]bool
 	missed  map[situation]int // within the whole limit
+	short   map[situation]int // within a shortened limit
 	longest time.Duration
 }
 
-func (a *absences) record(at situation, came bool, took time.Duration) {
+func (a *absences) record(at situation, came, short bool, took time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.came == nil {
-		a.came, a.missed = map[situation]bool{}, map[situation]int{}
+		a.came, a.missed, a.short = map[situation]bool{}, map[situation]int{}, map[situation]int{}
 	}
-	if came {
+	switch {
+	case came:
 		a.came[at], a.longest = true, max(a.longest, took)
-	} else {
+	case short:
+		a.short[at]++
+	default:
 		a.missed[at]++
 	}
 }
 
-// shorten returns the limit of a wait in a situation, since the latest act, and whether rule 2 holds.
-func (a *absences) shorten(at situation, limit time.Duration) (time.Duration, bool) {
+// shorten returns the limits of a wait in a situation, since the latest act and in all, and whether rule 2 holds.
+func (a *absences) shorten(at situation, limit time.Duration) (latest, all time.Duration, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.came[at] || a.missed[at] < misses {
-		return limit, false
+	switch {
+	case a.came[at] || a.missed[at] < misses:
+		return limit, 0, false
+	case a.missed[at]+a.short[at] >= 2*misses:
+		return limit / hurry, limit / hurry, true
 	}
-	return min(limit, max(limit/hurry, slower*a.longest)), true
+	return min(limit, max(limit/hurry, slower*a.longest)), limit, true
 }
 
 // agentWait follows a wait for an agent, and says how long it may still last.
@@ -121,8 +128,9 @@ func (w *agentWait) elapsed() time.Duration { return restarts*w.within.Duration 
 func (w *agentWait) limit() time.Duration {
 	limit, left := w.within.Duration, w.all.Left()
 	if w.learns && !w.types[vocab.ToolCall] {
-		if limit, w.short = w.absences.shorten(w.situation(), limit); w.short {
-			left = w.within.Duration - w.elapsed()
+		var all time.Duration
+		if limit, all, w.short = w.absences.shorten(w.situation(), limit); w.short {
+			left = all - w.elapsed()
 		}
 	}
 	return max(min(limit, left), time.Millisecond)
@@ -130,8 +138,8 @@ func (w *agentWait) limit() time.Duration {
 
 // over records how the wait has ended.
 func (w *agentWait) over(came bool) {
-	if w.learns && (came || !w.short) {
-		w.absences.record(w.situation(), came, w.elapsed())
+	if w.learns {
+		w.absences.record(w.situation(), came, w.short, w.elapsed())
 	}
 }
 

@@ -50,27 +50,42 @@ func TestAbsences(t *testing.T) {
 		reason  string
 		prepare func(a *absences)
 		at      situation
-		want    time.Duration
+		want    time.Duration // since the latest act
+		all     time.Duration
 		short   bool
 	}{
-		{"missed twice", func(a *absences) { a.record(at, false, limit); a.record(at, false, limit) }, at, limit, false},
-		{"missed three times", missed(at), at, limit / 5, true},
-		{"something else is awaited", missed(at), situation{"a call", at.sent}, limit, false},
-		{"the agent has sent more", missed(at), situation{at.awaited, at.sent + " session.start"}, limit, false},
-		{"it came after all", func(a *absences) { missed(at)(a); a.record(at, true, 0) }, at, limit, false},
+		{"missed twice", func(a *absences) { a.record(at, false, false, limit); a.record(at, false, false, limit) }, at, limit, 0, false},
+		{"missed three times", missed(at), at, limit / 5, limit, true},
+		{"something else is awaited", missed(at), situation{"a call", at.sent}, limit, 0, false},
+		{"the agent has sent more", missed(at), situation{at.awaited, at.sent + " session.start"}, limit, 0, false},
+		{"it came after all", func(a *absences) { missed(at)(a); a.record(at, true, false, 0) }, at, limit, 0, false},
 		{"other things took a second", func(a *absences) {
 			missed(at)(a)
-			a.record(situation{"a call", at.sent}, true, time.Second)
-		}, at, 4 * time.Second, true},
+			a.record(situation{"a call", at.sent}, true, false, time.Second)
+		}, at, 4 * time.Second, limit, true},
 		{"other things took long", func(a *absences) {
 			missed(at)(a)
-			a.record(situation{"a call", at.sent}, true, limit)
-		}, at, limit, true},
+			a.record(situation{"a call", at.sent}, true, false, limit)
+		}, at, limit, limit, true},
+		{"missed three times more, though other things took long", func(a *absences) {
+			missed(at)(a)
+			a.record(situation{"a call", at.sent}, true, false, limit)
+			for range misses {
+				a.record(at, false, true, limit)
+			}
+		}, at, limit / 5, limit / 5, true},
+		{"and then it came", func(a *absences) {
+			missed(at)(a)
+			for range misses {
+				a.record(at, false, true, limit)
+			}
+			a.record(at, true, true, 0)
+		}, at, limit, 0, false},
 	} {
 		var a absences
 		row.prepare(&a)
-		if got, short := a.shorten(row.at, limit); got != row.want || short != row.short {
-			t.Errorf("%s: %v, %t; want %v, %t", row.reason, got, short, row.want, row.short)
+		if got, all, short := a.shorten(row.at, limit); got != row.want || all != row.all || short != row.short {
+			t.Errorf("%s: %v, %v, %t; want %v, %v, %t", row.reason, got, all, short, row.want, row.all, row.short)
 		}
 	}
 }
@@ -78,7 +93,7 @@ func TestAbsences(t *testing.T) {
 func missed(at situation) func(a *absences) {
 	return func(a *absences) {
 		for range misses {
-			a.record(at, false, 0)
+			a.record(at, false, false, 0)
 		}
 	}
 }
