@@ -54,7 +54,10 @@ func TestAbsences(t *testing.T) {
 		all     time.Duration
 		short   bool
 	}{
-		{"missed twice", func(a *absences) { a.record(at, false, false, limit); a.record(at, false, false, limit) }, at, limit, 0, false},
+		{"missed twice", func(a *absences) {
+			a.record(at, false, false, limit)
+			a.record(at, false, false, limit)
+		}, at, limit, 0, false},
 		{"missed three times", missed(at), at, limit / 5, limit, true},
 		{"something else is awaited", missed(at), situation{"a call", at.sent}, limit, 0, false},
 		{"the agent has sent more", missed(at), situation{at.awaited, at.sent + " session.start"}, limit, 0, false},
