@@ -23,6 +23,20 @@ const keyMember = "key"
 // MaxKeys bounds how many keys a script has at once. Beyond that, new ones keep nothing.
 const MaxKeys = 10_000
 
+// mendKey tells a member that is like the key that is missing, and reads it as the key.
+func (p *parsing) mendKey(v *node, name string) {
+	if v.valueAt(keyMember) != nil {
+		return
+	}
+	for _, k := range v.keys {
+		if member, _ := k.value.(string); len(words.Near(member, []string{keyMember}, 1)) > 0 {
+			p.failAt(k, "%s has no key (is %q misspelt? key: ${/%[1]s})", name, member)
+			k.value = keyMember
+			return
+		}
+	}
+}
+
 // parseKeyed reads the variables that exist once for each key.
 func (p *parsing) parseKeyed(n *node) (out []keyed) {
 	if !p.requireKind(n, mapping, "per") {
@@ -38,6 +52,7 @@ func (p *parsing) parseKeyed(n *node) (out []keyed) {
 		if !p.requireKind(v, mapping, name) {
 			continue
 		}
+		p.mendKey(v, name)
 		key := v.valueAt(keyMember)
 		if key == nil {
 			p.failAt(v, "key is missing: say which member of a message tells one %s from another (key: ${/%s})", name, name)

@@ -33,6 +33,8 @@ func TestMistakes(t *testing.T) {
 			"[{sned: {type: pong}}]\n", `server.yaml:6:13: an action has no "sned" (did you mean "send"?)`},
 		{"mutants.yaml", strings.Replace(row, "why: b", "transports: [ws, tcp], why: b", 1),
 			`mutants.yaml:1:42: the protocol has no transport "tcp" (it has `},
+		{"server.yaml", "script: a\nprotocol: ticket-desk\nas: server\nper: {room: {kee: 7}}\nrules: []\n",
+			`server.yaml:4:14: room has no key (is "kee" misspelt? key: ${/room})`},
 		{"mutants.yaml", "- {id: a, clause: [TD-008]}\n",
 			`mutants.yaml:1:11: a mutant has no "clause" (did you mean "clauses"?)`},
 		{"mutants.yaml", "- id: a\n  clauses: [TD-008]\n  why: b\n  vars: 7\n",

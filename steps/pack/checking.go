@@ -224,8 +224,41 @@ func (c *stepCheck) feature(at string, text []byte) {
 		for _, s := range pickle.Steps {
 			if first := s.AstNodeIds[0]; !told[first+s.Text] {
 				told[first+s.Text] = true
-				c.step(at, lines[first], s.Text)
+				c.argument(at, lines[first], s, c.step(at, lines[first], s.Text))
+				c.clients(at, lines[first], s.Text, pickle)
 			}
+		}
+	}
+}
+
+// argument checks that a step has a table below it if it needs one. found is its definition.
+func (c *stepCheck) argument(at string, line int, s *messages.PickleStep, found int) {
+	if found < 0 {
+		return
+	}
+	needs := found < len(generalSteps()) && strings.HasSuffix(c.known[found], " with$")
+	has := s.Argument != nil && s.Argument.DataTable != nil
+	switch {
+	case needs && !has:
+		c.fail(at, line, "the step needs a table of members and values below it (| subject | x |)")
+	case !needs && s.Argument != nil:
+		c.fail(at, line, "the step has no table or text below it (a table is for: client A sends \"open\" with)")
+	}
+}
+
+// ofClient matches a hole that another client fills.
+var ofClient = regexp.MustCompile(`\$\{(\w+)\.[\w-]+\}`)
+
+// clients checks that the clients exist that fill the holes of a step.
+func (c *stepCheck) clients(at string, line int, text string, in *messages.Pickle) {
+	for _, m := range ofClient.FindAllStringSubmatch(text, -1) {
+		is := regexp.MustCompile(`\bclient ` + m[1] + `\b`).MatchString
+		acts := slices.ContainsFunc(in.Steps, func(s *messages.PickleStep) bool { return is(s.Text) })
+		for _, ph := range c.pack.doc.phrases {
+			acts = acts || slices.ContainsFunc(ph.steps, is)
+		}
+		if !acts {
+			c.fail(at, line, "nothing fills %s: the scenario has no client %s (Given client %[2]s is connected)", m[0], m[1])
 		}
 	}
 }

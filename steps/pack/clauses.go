@@ -44,7 +44,11 @@ func (p *Pack) checkClauses(name string, named *names) error {
 			clauses = append(clauses, o.clauses...)
 		}
 		for _, id := range clauses {
-			if _, known := ledger.Row(id); !known && !p.Told(id) {
+			switch row, known := ledger.Row(id); {
+			case known && !row.Tested():
+				mistakes = append(mistakes, fmt.Errorf("%s:%d: %s is excluded in clauses.yaml, and this rule judges it "+
+					"(status: tested, or leave it out here)", filepath.Join(name, "protocol.yaml"), r.line, id))
+			case !known && !p.Told(id):
 				named.add(id, fmt.Sprintf("%s:%d", filepath.Join(name, "protocol.yaml"), r.line),
 					"no clause of clauses.yaml has the id %s", id)
 			}

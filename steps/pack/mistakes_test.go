@@ -143,6 +143,13 @@ func TestMistakesInPlace(t *testing.T) {
 		{"1_first.feature", `{"room"`, `{room`, `1_first.feature:23: {room: "${A.room}"} is not a JSON object`},
 		{"1_first.feature", `When client A gets an answer to "ping"`, `When client A keeps itt.n as "n"`,
 			`1_first.feature:7: "itt.n" is not an expression: unknown name itt (1:1) (did you mean "it"?)`},
+		{"1_first.feature", "${A.room}", "${C.room}", "1_first.feature:23: nothing fills ${C.room}: the scenario has no " +
+			"client C"},
+		{"1_first.feature", `answer to "ping"`, `answer to "ping" with`, "1_first.feature:7: the step needs a table"},
+		{"1_first.feature", `answer to "ping"`, "answer to \"ping\"\n      | n | 1 |", "1_first.feature:7: the step has no " +
+			"table or text below it"},
+		{"clauses.yaml", "{id: MP-007,", "{id: MP-007, status: excluded, reason: so,", "protocol.yaml:40: MP-007 is " +
+			"excluded in clauses.yaml, and this rule judges it"},
 		{"clauses.yaml", "id: MP-003", "id: MP-002", ""},
 		{"messages/pong.json", `"type": "string"`, `"type": "text"`, `messages/pong.json:5:11: /properties/n/type: "text"`},
 		{"messages/pong.json", `"minLength": 1`, `"minLength": "1"`, "messages/pong.json:5:29: /properties/n/minLength: "},
