@@ -139,15 +139,16 @@ func (m *Model) shows(c *conn, r transcript.Record, names map[string]any) {
 }
 
 // addressed judges that the address of a connection does not choose its agent (AS-021, AS-022): it is told no other one
-// than a connection whose address names none.
+// than a connection whose address names none. That it has chosen none only the first switch shows (starts).
 func (m *Model) addressed(c *conn, r transcript.Record) {
 	current, _ := member(r, vocab.CurrentAgentID)
 	if c.chooses() == "" {
 		m.usual = current
 		return
 	}
-	m.judge(r, current != any(c.chooses()) || current == m.usual || current == any(m.Default),
-		"currentAgentId not that of the address: null, or "+m.Default, "AS-021", "AS-022")
+	if chosen := c.chooses(); current == any(chosen) && current != m.usual && chosen != m.Default {
+		m.broken(r, "currentAgentId not that of the address: null, or "+m.Default, "AS-021", "AS-022")
+	}
 }
 
 // chooses returns the built-in agent that the address of a connection names; "" if it names none.

@@ -125,6 +125,28 @@ func TestKnown(t *testing.T) {
 }
 
 // brokenBy returns the clauses that findings break, but no examples, and not the form of an optional timestamp.
+// TestAddressed: only the switch of a session shows that the address of its connection has not chosen its agent.
+func TestAddressed(t *testing.T) {
+	t.Parallel()
+	const switched = `A > switch_agent {"agentId":"requirement_analyzer","sessionId":"s-1"}` + "\n"
+	for in, want := range map[string]bool{
+		begun:            false,
+		begun + switched: false,
+		begun + switched + become("general", "requirement_analyzer", "Requirement Analyzer"): true,
+	} {
+		records := script(t, in)
+		records[0].Label = "GET /events?agentId=debugger"
+		m := New(obligation.Ours)
+		m.Known = Known{Default: "general"}
+		kept := slices.ContainsFunc(obligation.Judge(m, records), func(f verdict.Finding) bool {
+			return f.OK && slices.Contains(f.Clauses, "AS-021")
+		})
+		if kept != want {
+			t.Errorf("%s: AS-021 is shown: %v", in, kept)
+		}
+	}
+}
+
 func brokenBy(found []verdict.Finding) string {
 	broken := map[string]bool{}
 	for _, f := range found {
