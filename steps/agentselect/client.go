@@ -24,7 +24,8 @@ type client struct {
 	name    string
 	conn    driver.Conn
 	openErr error
-	opened  int // number of the last record before the connection was opened
+	opened  int             // number of the last record before the connection was opened
+	noted   map[string]bool // where an undocumented event in the greeting was noted
 
 	id      any // the connection id it was sent; nil before
 	offered []vocab.AgentInfo
@@ -92,7 +93,7 @@ func (s *suite) connect(ctx context.Context, c *client, query string) error {
 		_ = c.conn.Close(driver.Reset)
 	}
 	c.conn, c.id, c.list, c.offered, c.session = nil, nil, nil, nil, ""
-	c.opened = s.T.Len() // after the old connection's end
+	c.opened, c.noted = s.T.Len(), map[string]bool{} // after the old connection's end
 	conn, err := s.Open(ctx, driver.OpenOptions{Party: c.name, URL: s.bind.streamURL(query),
 		Header: s.Env.Profile.Header(),
 		Alone:  binding.Of(s.Env.Profile).Correlation.Single})

@@ -127,8 +127,9 @@ func (s *suite) greets(ctx context.Context, c *client, kind string, clauses ...s
 	for _, r := range s.Between(c.name, c.opened, rec.N) {
 		if isEvent(vocab.ConnectedEvent)(&r) {
 			where = "between connected and agent_list"
-		} else if (r.Kind == transcript.Stream || r.Kind == transcript.Frame) && !isNamed(&r) {
+		} else if (r.Kind == transcript.Stream || r.Kind == transcript.Frame) && !isNamed(&r) && !c.noted[where] {
 			s.Note("%s, an undocumented event: %s", where, steps.Seen(r))
+			c.noted[where] = true
 		}
 	}
 	return rec, s.waited(c, kind, rec, miss)

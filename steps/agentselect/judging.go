@@ -55,10 +55,12 @@ func (s *suite) report(last int, miss *verdict.Miss) (err error) {
 	s.judge.told += len(fresh)
 	for _, f := range fresh {
 		f.Model, f.Judge = "", verdict.ByModel
-		if at := s.T.Page(f.At-1, 1); f.Miss != nil && miss != nil {
+		if f.Miss != nil && miss != nil {
 			f.Miss = miss
-		} else if !f.OK && len(at) > 0 && at[0].Dir == transcript.Received {
-			f.Observed = steps.Seen(at[0])
+		} else if !f.OK {
+			if at := s.T.Page(f.At-1, 1); len(at) > 0 && at[0].Dir == transcript.Received {
+				f.Observed = steps.Seen(at[0])
+			}
 		}
 		if broken := s.Need(f); isBroken(broken) && err == nil {
 			err = broken
