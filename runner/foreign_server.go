@@ -48,7 +48,10 @@ func Recognise(ctx context.Context, ps *steps.Protocols, p *target.Profile, base
 	if err != nil || !ok {
 		return nil
 	}
-	place := ownPlace(rec, p)
+	place, there := ownPlace(rec, p)
+	if !there {
+		return nil
+	}
 	place.Say = nil
 	t := visitPlace(ctx, protocol, p, base, place, nil, p.Limits.Open.Duration)
 	defer t.Release()
@@ -66,19 +69,27 @@ func Explain(ctx context.Context, ps *steps.Protocols, p *target.Profile, base s
 		return err
 	}
 	rec := protocol.(steps.Recognisable)
-	place := ownPlace(rec, p)
+	place, there := ownPlace(rec, p)
+	if !there {
+		return &ForeignError{fmt.Sprintf("nothing shows whether the target at %s speaks %s: no connection is opened there "+
+			"without a request", base, p.Protocol)}
+	}
 	t := visitPlace(ctx, protocol, p, base, place, rec, lookTime)
 	defer t.Release()
 	return &ForeignError{explainAnswer(ctx, ps, protocol, p, base, place.Driver, t.All())}
 }
 
-// ownPlace returns the place where a profile has its target.
-func ownPlace(rec steps.Recognisable, p *target.Profile) steps.Place {
-	place := rec.UsualPlaces()[0]
+// ownPlace returns the place where a profile has its target, and whether there is one.
+func ownPlace(rec steps.Recognisable, p *target.Profile) (place steps.Place, there bool) {
+	all := rec.UsualPlaces()
+	if len(all) == 0 {
+		return place, false
+	}
+	place = all[0]
 	if own := p.PathOver(place.Driver); own != "" {
 		place.Path = own
 	}
-	return place
+	return place, true
 }
 
 // visitPlace opens a place, sends its messages, and listens until a message of the protocol arrives, the connection

@@ -62,8 +62,11 @@ func judgeProxied(t *testing.T, folder, url string) (broken []string, partly str
 	for _, f := range recorded {
 		again = append(again, f.Clause)
 	}
-	if diff := cmp.Diff(findings(recorded), findings(judgeRecorded(t, folder, asHAR(t, folder, records)))); diff != "" {
-		t.Errorf("recording -, HAR of it +:\n%s", diff)
+	for _, ofBrowser := range []bool{false, true} {
+		of := findings(judgeRecorded(t, folder, asHAR(t, folder, records, ofBrowser)))
+		if diff := cmp.Diff(findings(recorded), of); diff != "" {
+			t.Errorf("recording -, HAR of it (of a browser: %t) +:\n%s", ofBrowser, diff)
+		}
 	}
 	slices.Sort(again)
 	if again = slices.Compact(again); !slices.Equal(broken, again) {

@@ -302,6 +302,9 @@ func endpointsOf(p steps.Protocol, profile *target.Profile, base string) []strin
 		}
 		out = append(out, at)
 	}
+	if len(out) == 0 {
+		return []string{base}
+	}
 	return out
 }
 

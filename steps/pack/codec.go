@@ -39,6 +39,26 @@ func (d *document) binding() *binding {
 	return b
 }
 
+// section returns the wire of the document for a profile, in which ${NAME} is a variable of the environment: a path
+// with holes is left out.
+func (d *document) section() *binding {
+	b := d.binding()
+	for _, path := range []*string{&b.SSE.Open, &b.WS.Path, &b.Post.Path} {
+		if hole.MatchString(*path) {
+			*path = ""
+		}
+	}
+	return b
+}
+
+// bindingOf returns the wire of a profile, with the paths of the document for those that it does not name.
+func (d *document) bindingOf(p *target.Profile) *binding {
+	b := *target.SectionOf[binding](p)
+	b.SSE.Open, b.WS.Path = cmp.Or(b.SSE.Open, d.open), cmp.Or(b.WS.Path, d.ws)
+	b.Post.Path = cmp.Or(b.Post.Path, d.post.path)
+	return &b
+}
+
 // codec translates between the document's messages and the wire of one target.
 type codec struct {
 	*binding

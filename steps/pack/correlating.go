@@ -30,13 +30,17 @@ const mostOwners = 10_000
 // header.
 func (p *Pack) Correlate(of *target.Profile) func(*transcript.Record, http.Header) string {
 	k := &correlation{doc: p.doc, owners: map[string]string{}, open: map[string]bool{}}
-	_, send, _ := strings.Cut(target.SectionOf[binding](of).SSE.Send, " ")
-	k.path, k.stream = pathWithHoles(send), pathWithHoles(target.SectionOf[binding](of).SSE.Open)
+	_, send, _ := strings.Cut(p.doc.bindingOf(of).SSE.Send, " ")
+	k.path, k.stream = pathWithHoles(send), pathWithHoles(p.doc.bindingOf(of).SSE.Open)
 	posts := &posters{doc: p.doc, owners: map[string]string{}, kept: map[string]map[string]any{}}
 	isPost := len(of.Drivers) == 1 && of.Drivers[0] == target.Post
-	post := pathWithHoles(target.SectionOf[binding](of).Post.Path)
+	post := pathWithHoles(p.doc.bindingOf(of).Post.Path)
+	before := 0
 	return func(r *transcript.Record, _ http.Header) string {
 		switch {
+		case p.doc.before.is(*r): // nothing is judged of it
+			before++
+			return fmt.Sprintf("B%d", before)
 		case r.Kind == transcript.Request && (isPost || post.matches(pathOf(r.Label))):
 			return posts.partyOf(r)
 		case r.Reply > 0 && posts.kept[r.Conn] != nil:
@@ -115,7 +119,7 @@ func (p *Pack) Posts(of *target.Profile) (is func(*http.Request) bool, reads []s
 	if !slices.Contains(of.Drivers, target.Post) {
 		return nil, nil
 	}
-	only, path := len(of.Drivers) == 1, pathWithHoles(target.SectionOf[binding](of).Post.Path)
+	only, path := len(of.Drivers) == 1, pathWithHoles(p.doc.bindingOf(of).Post.Path)
 	return func(r *http.Request) bool { return only || path.matches(r.URL.Path) }, p.doc.post.reads
 }
 

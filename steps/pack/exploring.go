@@ -143,6 +143,11 @@ func (e *exploration) learn(client, kind string) {
 // greeted lists what a client keeps once it has begun.
 func (p *Pack) greeted() []string {
 	out := p.doc.givenBy(connecting)
+	for _, k := range p.doc.keeps {
+		if p.doc.before.path != "" && k.on.is(answer) {
+			out = append(out, k.name)
+		}
+	}
 	for _, ph := range p.doc.phrases {
 		if ph.text != p.doc.begins {
 			continue
@@ -212,7 +217,7 @@ func (p *Pack) holesOf(a *sending, template map[string]any) {
 	for _, m := range ofHoles.FindAllStringSubmatch(a.text, -1) {
 		a.ofOther = append(a.ofOther, m[1])
 	}
-	for _, m := range ownValue.FindAllStringSubmatch(a.text, -1) {
+	for _, m := range ownValue.FindAllStringSubmatch(a.text+p.doc.send+p.doc.post.path, -1) {
 		a.needs = append(a.needs, m[1])
 	}
 	var foreign []string

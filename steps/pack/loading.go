@@ -20,7 +20,7 @@ func (p *Pack) Load(env *steps.Env, base string) steps.Load {
 	d := p.doc
 	out := steps.Load{Judges: monitor.Monitor{Name: "load-sessions", Passive: true, Clauses: d.ruled(),
 		Text: "what the rules of protocol.yaml say"}}
-	c := codec{binding: target.SectionOf[binding](env.Profile), doc: d, base: base, driver: env.Driver.Name()}
+	c := codec{binding: d.bindingOf(env.Profile), doc: d, base: base, driver: env.Driver.Name()}
 	out.Decode = c.decode
 	switch {
 	case len(d.load) == 0:

@@ -280,11 +280,11 @@ func (p *Pack) Kind() target.Kind {
 	return target.Kind{Protocol: d.id, Prefix: d.prefix, Roles: []string{target.Server}, Drivers: d.drivers,
 		Capabilities: d.capabilities, Example: p.example,
 		Sections: func() []target.Section {
-			return []target.Section{{Key: d.id, Value: d.binding()}}
+			return []target.Section{{Key: d.id, Value: d.section()}}
 		},
 		Check: d.checkSection,
 		Reach: func(p *target.Profile) target.Reach {
-			b := target.SectionOf[binding](p)
+			b := d.bindingOf(p)
 			return target.Reach{Paths: map[string]string{target.SSE: b.SSE.Open, target.WS: b.WS.Path, target.Post: b.Post.Path}}
 		},
 	}
@@ -292,7 +292,7 @@ func (p *Pack) Kind() target.Kind {
 
 // checkSection finds the mistakes in the section of a profile.
 func (d *document) checkSection(c *target.Checker) error {
-	b := target.SectionOf[binding](c.Profile)
+	b := d.bindingOf(c.Profile)
 	var all []error
 	for key, value := range map[string]string{"sse.open": b.SSE.Open, "post.path": b.Post.Path} {
 		if value != "" && !strings.HasPrefix(value, "/") {
@@ -326,14 +326,15 @@ func (d *document) exampleProfile() string {
 	}
 	fmt.Fprintf(&b, "drivers: [%s]\ncapabilities: []   # %s\n\n%s:\n  type: %q\n", d.drivers[0],
 		cmp.Or(strings.Join(d.capabilities, ", "), "there are none"), d.id, string(d.typeAt))
+	written := func(path string) string { return strings.ReplaceAll(path, "${", "$${") }
 	if d.open != "" {
-		fmt.Fprintf(&b, "  sse: {open: %q, send: %q}\n", d.open, d.send)
+		fmt.Fprintf(&b, "  sse: {open: %q, send: %q}\n", written(d.open), d.send)
 	}
 	if d.ws != "" {
-		fmt.Fprintf(&b, "  ws: {path: %q}\n", d.ws)
+		fmt.Fprintf(&b, "  ws: {path: %q}\n", written(d.ws))
 	}
 	if d.post.path != "" {
-		fmt.Fprintf(&b, "  post: {path: %q}\n", d.post.path)
+		fmt.Fprintf(&b, "  post: {path: %q}\n", written(d.post.path))
 	}
 	return b.String()
 }
@@ -347,7 +348,7 @@ func (p *Pack) Bind(env *steps.Env, run target.Running) func(*transcript.Record)
 }
 
 func (p *Pack) codec(env *steps.Env, run target.Running) codec {
-	return codec{binding: target.SectionOf[binding](env.Profile), doc: p.doc, base: run.BaseURL(),
+	return codec{binding: p.doc.bindingOf(env.Profile), doc: p.doc, base: run.BaseURL(),
 		driver: env.Driver.Name()}
 }
 
@@ -423,15 +424,12 @@ func (p *Pack) IsServerEvent(ev *transcript.Event) bool {
 	return p.doc.knows(ev.Type, "server") || p.doc.typeOfUntyped(expression.Plain(ev.Data), "server") != unknown
 }
 
-// UsualPlaces implements steps.Recognisable.
+// UsualPlaces implements steps.Recognisable. A place with holes is none that a stranger can visit.
 func (p *Pack) UsualPlaces() (out []steps.Place) {
-	d := p.doc
-	for _, driver := range d.drivers {
-		switch driver {
-		case target.SSE:
-			out = append(out, steps.Place{Driver: driver, Path: d.open})
-		case target.WS:
-			out = append(out, steps.Place{Driver: driver, Path: d.ws})
+	at := map[string]string{target.SSE: p.doc.open, target.WS: p.doc.ws}
+	for _, driver := range p.doc.drivers {
+		if path := at[driver]; path != "" && !hole.MatchString(path) {
+			out = append(out, steps.Place{Driver: driver, Path: path})
 		}
 	}
 	return out

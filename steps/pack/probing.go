@@ -57,10 +57,10 @@ func (p *Pack) probeServer(ctx context.Context, s *probe.Session) (string, error
 // opens opens a connection, and notes the first message of the protocol that comes on it.
 func (p *Pack) opens(ctx context.Context, s *probe.Session, d probe.Driver, path string) bool {
 	defer d.Close() //nolint:errcheck // of a probe
-	path = strings.NewReplacer("${nonce}", "parley-probe", "${new}", "parley-probe").Replace(path)
-	if m := hole.FindString(path); m != "" {
-		s.Unseen("%s: it is not tried at %s: nothing tells the probe what fills %s", d.Name(), path, m)
-		return false
+	if hole.MatchString(path) {
+		s.Unseen("%s is not tried: nothing tells the probe what fills the holes of %s", d.Name(), path)
+		s.Welcome()
+		return true
 	}
 	line, err := s.Open(ctx, d, path, s.Decoder(d))
 	if err != nil {

@@ -160,6 +160,12 @@ func TestCorrelateStreams(t *testing.T) {
 			t.Errorf("a request of the session %s is that of %q, want %q", session, got, want)
 		}
 	}
+	for _, want := range []string{"B1", "B2"} {
+		r := transcript.Record{Kind: transcript.Request, Dir: transcript.Sent, Label: "POST /session"}
+		if got := partyOf(&r, nil); got != want {
+			t.Errorf("the request before is that of %q, want %q", got, want)
+		}
+	}
 	opens("C1", "a")
 	opens("C2", "b%20c")
 	asks("a", "C1")
