@@ -20,12 +20,12 @@ import (
 // slots limits how many scenarios run at once. A scenario that waits in vain puts no load on the target, but would hold
 // its slot for a whole limit. It therefore lends the slot to the next scenario (steps.Lender), so that the waits of a
 // broken target's scenarios overlap. Two bounds hold: no scenario begins while as many are active as there are slots,
-// and at most four times as many, or twice as many pages, are open, including those that wait. A scenario whose wait
+// and at most four times as many, or twice as many with a page or a process each, are open, including those that wait. A scenario whose wait
 // ends continues at once, because its limits are running. Until others have ended, more are then active than there are
 // slots, and none begins.
 //
-// Nothing is lent if the user has set the concurrency, which may be all the connections that the target takes, if each
-// scenario has a process, or while a target floods what is open.
+// Nothing is lent if the user has set the concurrency, which may be all the connections that the target takes, or while a
+// target floods what is open.
 type slots struct {
 	mu    sync.Mutex
 	total int
@@ -114,10 +114,9 @@ func (l lender) ReclaimSlot() {
 func (r *run) lendableSlots(driver string, parallel int) int {
 	p := r.o.Profile
 	switch {
-	case r.o.Concurrency > 0, p.Concurrency > 0, r.o.Enough != nil, parallel == 1, p.StartsProcesses(driver),
-		r.idle != nil:
+	case r.o.Concurrency > 0, p.Concurrency > 0, r.o.Enough != nil, parallel == 1, r.idle != nil:
 		return 0
-	case driver == browser.Name || p.Reach().Page != "": // each scenario has a page
+	case driver == browser.Name, p.Reach().Page != "", p.StartsProcesses(driver): // each scenario has one of its own
 		return parallel
 	}
 	return 3 * parallel

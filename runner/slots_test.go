@@ -62,8 +62,7 @@ func TestSlots(t *testing.T) {
 	})
 }
 
-// TestLendable: nothing is lent if the user set the concurrency or if each scenario starts a process; with pages, as
-// many slots as there are.
+// TestLendable: nothing is lent if the user set the concurrency; with pages or processes, as many slots as there are.
 func TestLendable(t *testing.T) {
 	free, set := &target.Profile{}, &target.Profile{Concurrency: 4}
 	for _, row := range []struct {
@@ -77,7 +76,7 @@ func TestLendable(t *testing.T) {
 		{"pages", Options{Profile: free}, browser.Name, 3, 3},
 		{"the profile sets the concurrency", Options{Profile: set}, target.SSE, 4, 0},
 		{"the command line sets it", Options{Profile: free, Concurrency: 32}, target.SSE, 32, 0},
-		{"processes", Options{Profile: free}, target.Stdio, 8, 0},
+		{"processes", Options{Profile: free}, target.Stdio, 8, 8},
 		{"one at a time", Options{Profile: free}, target.SSE, 1, 0},
 	} {
 		if got := (&run{o: row.o}).lendableSlots(row.driver, row.parallel); got != row.want {

@@ -130,6 +130,7 @@ func (s *suite) awaitAgentOr(
 	if d := s.driven(); d != nil {
 		return s.awaitDriven(ctx, d, after, within, match)
 	}
+	defer s.Idles()()
 	gone, spoken := "", false
 	var did acts
 	wait := s.newAgentWait(awaited, within, after)
