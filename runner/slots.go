@@ -20,12 +20,12 @@ import (
 // slots limits how many scenarios run at once. A scenario that waits in vain puts no load on the target, but would hold
 // its slot for a whole limit. It therefore lends the slot to the next scenario (steps.Lender), so that the waits of a
 // broken target's scenarios overlap. Two bounds hold: no scenario begins while as many are active as there are slots,
-// and at most four times as many, or twice as many with a page or a process each, are open, including those that wait. A scenario whose wait
-// ends continues at once, because its limits are running. Until others have ended, more are then active than there are
-// slots, and none begins.
+// and at most four times as many, or twice as many with a page or a process each, are open, including those that wait.
+// A scenario whose wait ends continues at once, because its limits are running. Until others have ended, more are then
+// active than there are slots, and none begins.
 //
-// Nothing is lent if the user has set the concurrency, which may be all the connections that the target takes, or while a
-// target floods what is open.
+// Nothing is lent if the user has set the concurrency, which may be all the connections that the target takes, or while
+// a target floods what is open.
 type slots struct {
 	mu    sync.Mutex
 	total int

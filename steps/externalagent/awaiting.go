@@ -131,8 +131,7 @@ func (s *suite) awaitAgentOr(
 		return s.awaitDriven(ctx, d, after, within, match)
 	}
 	defer s.Idles()()
-	gone, spoken := "", false
-	var did acts
+	gone, spoken, did := "", false, acts{}
 	wait := s.newAgentWait(awaited, within, after)
 	limited, cancel := deadline.WithLimit(ctx, wait.limit()/4)
 	defer func() { cancel() }()
