@@ -4,31 +4,37 @@ import (
 	"slices"
 
 	"parley/features/verdict"
+	"parley/steps/monitor"
 	"parley/steps/obligation"
 	"parley/transport/transcript"
 )
 
-// countReached counts the obligations of a protocol's model that arose in the scenario, and what became of them; nil if
-// it has no model that counts.
-func (w *World) countReached(p Protocol, records []transcript.Record) []obligation.Reached {
-	modelled, ok := p.(Modelled)
-	switch {
-	case !ok:
-		return nil
-	case w.Model != nil:
+// countReached counts the obligations of the scenario's model that arose, and what became of them; nil if it has no
+// model that counts.
+func (w *World) countReached() []obligation.Reached {
+	if w.Model != nil {
 		if m, ok := w.Model().(obligation.Reaching); ok {
 			return m.Reached()
 		}
-		return nil
 	}
-	m, ok := modelled.Model(w.Env.Role, obligation.Ours).(obligation.Reaching)
-	if !ok {
-		return nil
+	return nil
+}
+
+// readModel has monitors read the scenario's model, and ends it, in place of folding the records again, if they are to
+// judge all of these.
+func (w *World) readModel(monitors []monitor.Monitor, whole bool) []monitor.Monitor {
+	if w.Model == nil || !whole {
+		return monitors
 	}
-	for _, r := range transcript.Judged(records) {
-		m.Take(r)
+	model := w.Model()
+	model.End()
+	out := slices.Clone(monitors)
+	for i, m := range out {
+		if m.Read != nil {
+			out[i].Check = func([]transcript.Record) []verdict.Finding { return m.Read(model) }
+		}
 	}
-	return m.Reached()
+	return out
 }
 
 // addJudge notes what has judged a clause.

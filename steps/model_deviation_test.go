@@ -10,6 +10,7 @@ import (
 
 	"parley/features/verdict"
 	"parley/steps/monitor"
+	"parley/steps/obligation"
 	"parley/transport/transcript"
 )
 
@@ -140,5 +141,31 @@ func TestFollowingIsBounded(t *testing.T) {
 	}
 	if len(f.Following) != maxFollowing || f.MoreFollowing != 5 {
 		t.Errorf("%d are kept and %d counted, want %d and 5", len(f.Following), f.MoreFollowing, maxFollowing)
+	}
+}
+
+// ended is a model that says whether it has ended.
+type ended struct {
+	obligation.Model
+	over bool
+}
+
+func (e *ended) End() { e.over = true }
+
+func (e *ended) Findings() []verdict.Finding {
+	return []verdict.Finding{{Clauses: []string{"AS-001", "AS-005"}, OK: e.over, At: 1}}
+}
+
+// TestMonitorReadsModel: a monitor of a model reads that of the scenario at its end, and folds no record again.
+func TestMonitorReadsModel(t *testing.T) {
+	w := world(t, false, "@AS-001", "@AS-005")
+	w.Model = func() obligation.Model { return &ended{} }
+	m := monitor.Monitor{Name: "m", Clauses: []string{"AS-001"}}.FromModel(func() obligation.Model {
+		t.Error("the records are folded again")
+		return nil
+	})
+	got := w.sumUpResult([]monitor.Monitor{m}, nil).Monitors
+	if len(got) != 1 || got[0].Clause != "AS-001" || got[0].Outcome != verdict.Passed {
+		t.Errorf("the monitor says %+v", got)
 	}
 }

@@ -369,7 +369,6 @@ func (r *scenario) finishScenario(sc *godog.Scenario, err error) error {
 		r.first = errors.New("the scenario ended before its last step")
 	}
 	res := r.world.sumUpResult(r.s.Protocol.Monitors(), r.first)
-	res.Behaviour = r.world.countReached(r.s.Protocol, res.Records)
 	res.AtEnd, res.Judges = slices.Sorted(slices.Values(r.world.judging)), r.world.judges
 	res.Scenario, res.Driver, res.Steps, res.Duration, res.Run = sc, r.s.Env.Driver.Name(), r.steps, took, r.slot.Run
 	r.s.Done(res)
@@ -416,7 +415,7 @@ func (w *World) sumUpResult(monitors []monitor.Monitor, err error) Result {
 		Notes: w.notes, Security: w.warnings, Target: w.aboutTarget, Records: first, Evidence: w.evidence,
 		Lost:     w.T.Overflow(),
 		Squeezed: w.T.Squeezed(), Last: w.T.Last(), Reached: w.reached, Late: w.late, Doubt: w.doubt, t: w.T,
-		begun: w.begun}
+		begun: w.begun, Behaviour: w.countReached()}
 	if n := w.countRepeated(res.Records); n > 0 {
 		res.Notes = append(res.Notes, fmt.Sprintf("%d requests failed because their connection closed before any answer, "+
 			"and were repeated on a new connection", n))
@@ -432,7 +431,7 @@ func (w *World) sumUpResult(monitors []monitor.Monitor, err error) Result {
 			w.T.Len()))
 	}
 	var found []Failure
-	for _, m := range monitors {
+	for _, m := range w.readModel(monitors, whole) {
 		if !m.For(w.Env.Role) {
 			continue
 		}

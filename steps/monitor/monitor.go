@@ -9,6 +9,7 @@ import (
 
 	"parley/features/verdict"
 	"parley/internal/cut"
+	"parley/steps/obligation"
 	"parley/transport/transcript"
 )
 
@@ -19,6 +20,10 @@ type Monitor struct {
 	Text    string   // its claim, in one sentence
 	Roles   []string // of the targets that it judges; nil: all roles of the protocol
 	Check   func([]transcript.Record) []verdict.Finding
+
+	// Read is Check for a model that has taken all records, and is at its end: that of a scenario need not be folded
+	// again. Nil: the monitor has no such model.
+	Read func(obligation.Model) []verdict.Finding
 
 	// PerRecord says that a finding on a record does not depend on other records of the target: the record is wrong even
 	// if others were lost.
@@ -31,6 +36,16 @@ type Monitor struct {
 	// Of names the model of a record, so that a deviation found there by a step ends the model for the monitor too; ""
 	// for none. Nil: steps name it themselves, in Finding.Model.
 	Of func(transcript.Record) string
+}
+
+// FromModel returns the monitor with the Check and Read of a model: what it finds of the monitor's clauses. New returns
+// a model that has taken nothing.
+func (m Monitor) FromModel(New func() obligation.Model) Monitor {
+	m.Check = func(t []transcript.Record) []verdict.Finding {
+		return obligation.About(m.Clauses, obligation.Judge(New(), t))
+	}
+	m.Read = func(o obligation.Model) []verdict.Finding { return obligation.About(m.Clauses, o.Findings()) }
+	return m
 }
 
 // Covers reports whether a deviation of the model outer also affects the model inner, which is the same or a part of

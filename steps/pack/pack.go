@@ -364,24 +364,17 @@ func (p *Pack) NotRunnable(env *steps.Env, tags []string) string {
 
 // Monitors implements steps.Protocol: the model is the only one.
 func (p *Pack) Monitors() []monitor.Monitor {
-	return []monitor.Monitor{{Name: "rules", Clauses: p.doc.ruled(), Text: "what the rules of protocol.yaml say",
-		Check: func(t []transcript.Record) []verdict.Finding { return p.judge(obligation.Ours, t) }}}
+	return []monitor.Monitor{p.rules("rules", obligation.Ours)}
 }
 
 // Passive implements steps.Passive.
 func (p *Pack) Passive() []monitor.Monitor {
-	return []monitor.Monitor{{Name: "foreign-rules", Clauses: p.doc.ruled(), Text: "what the rules of protocol.yaml say",
-		Passive: true,
-		Check:   func(t []transcript.Record) []verdict.Finding { return p.judge(obligation.Foreign, t) }}}
+	return []monitor.Monitor{p.rules("foreign-rules", obligation.Foreign)}
 }
 
-func (p *Pack) judge(o obligation.Observer, t []transcript.Record) []verdict.Finding {
-	m := newModel(p.doc, o)
-	for _, r := range t {
-		m.Take(r)
-	}
-	m.End()
-	return m.Findings()
+func (p *Pack) rules(name string, o obligation.Observer) monitor.Monitor {
+	return monitor.Monitor{Name: name, Clauses: p.doc.ruled(), Text: "what the rules of protocol.yaml say",
+		Passive: o != obligation.Ours}.FromModel(func() obligation.Model { return newModel(p.doc, o) })
 }
 
 // Model implements steps.Modelled.

@@ -189,7 +189,7 @@ func TestRules(t *testing.T) {
 		t.Run(r.reason, func(t *testing.T) {
 			p := load(t, r.rules)
 			var got []string
-			for _, f := range p.judge(obligation.Ours, said(t, p, r.lines...)) {
+			for _, f := range obligation.Judge(newModel(p.doc, obligation.Ours), said(t, p, r.lines...)) {
 				sign := map[bool]string{true: "+", false: "-"}[f.OK]
 				text := fmt.Sprintf("%s%s@%d", sign, strings.Join(f.Clauses, " "), f.At)
 				if f.Follows {
@@ -220,7 +220,7 @@ func TestForeign(t *testing.T) {
 		{[]string{ping, fence, fenced}, 1, false},
 		{[]string{fence, fenced, ping}, 0, false},
 	} {
-		found := p.judge(obligation.Foreign, said(t, p, r.lines...))
+		found := obligation.Judge(newModel(p.doc, obligation.Foreign), said(t, p, r.lines...))
 		if len(found) != r.found || len(found) > 0 && found[0].OK != r.ok {
 			t.Errorf("%q: %+v", r.lines, found)
 		}
@@ -236,7 +236,7 @@ func TestStateIsBounded(t *testing.T) {
 		lines = append(lines, `A< {"type":"note","room":"r","text":"`+strings.Repeat("x", mostText/2)+`"}`)
 	}
 	lines = append(lines, `A< {"type":"closed","room":"r"}`, `A< {"type":"closed","room":"s"}`)
-	found := p.judge(obligation.Ours, said(t, p, lines...))
+	found := obligation.Judge(newModel(p.doc, obligation.Ours), said(t, p, lines...))
 	if len(found) != 1 || !found[0].OK || found[0].At != 5 {
 		t.Errorf("%+v", found)
 	}
@@ -338,7 +338,7 @@ func FuzzLoad(f *testing.F) {
 		p, err := LoadFS(fstest.MapFS{"protocol.yaml": {Data: []byte(text)}, "clauses.yaml": {Data: []byte(ledger)}},
 			"pp")
 		if err == nil {
-			p.judge(obligation.Ours, said(t, p, "A!", "A> "+message, "A< "+message))
+			obligation.Judge(newModel(p.doc, obligation.Ours), said(t, p, "A!", "A> "+message, "A< "+message))
 		}
 	})
 }
@@ -436,7 +436,7 @@ func TestTypePlaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := p.judge(obligation.Ours, said(t, p, `A> {"op":"ping","n":1}`, `A< {"ev":"pong"}`))
+	found := obligation.Judge(newModel(p.doc, obligation.Ours), said(t, p, `A> {"op":"ping","n":1}`, `A< {"ev":"pong"}`))
 	if len(found) != 1 || !found[0].OK {
 		t.Errorf("%+v", found)
 	}

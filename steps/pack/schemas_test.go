@@ -34,7 +34,7 @@ func TestValid(t *testing.T) {
 		`A< {"type":"pong","n":1` + strings.Repeat("0", 9000) + "}": "+",
 	} {
 		got := ""
-		for _, f := range p.judge(obligation.Ours, said(t, p, line)) {
+		for _, f := range obligation.Judge(newModel(p.doc, obligation.Ours), said(t, p, line)) {
 			if got = "-"; f.OK {
 				got = "+"
 			} else if !strings.Contains(f.Observed, "n") {
@@ -78,7 +78,7 @@ func TestSchemaOfReference(t *testing.T) {
 		t.Fatal(err)
 	}
 	for line, want := range map[string]bool{`A< {"type":"pong","n":1}`: true, `A< {"type":"pong"}`: false} {
-		if all := p.judge(obligation.Ours, said(t, p, line)); len(all) != 1 || all[0].OK != want {
+		if all := obligation.Judge(newModel(p.doc, obligation.Ours), said(t, p, line)); len(all) != 1 || all[0].OK != want {
 			t.Errorf("%s: %+v, want %v", line, all, want)
 		}
 	}

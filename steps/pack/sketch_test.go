@@ -186,7 +186,7 @@ func TestDescribed(t *testing.T) {
 		"[ws]/chat/ws/message_type/type[chat interrupt ping] 6" {
 		t.Error(got)
 	}
-	found := p.judge(obligation.Ours, said(t, p, `A< {"message_type":"pong"}`,
+	found := obligation.Judge(newModel(p.doc, obligation.Ours), said(t, p, `A< {"message_type":"pong"}`,
 		`A< {"message_type":"pong","timestamp":[]}`))
 	if len(found) == 0 || !found[0].OK {
 		t.Errorf("%+v", found)
@@ -199,7 +199,8 @@ func TestDescribed(t *testing.T) {
 	if p.doc.ws != "/own" || fmt.Sprint(p.doc.sends["chat"]) != "map[content:hi]" {
 		t.Errorf("%q %v", p.doc.ws, p.doc.sends)
 	}
-	if found := p.judge(obligation.Ours, said(t, p, `A< {"message_type":"pong"}`)); len(found) != 1 || found[0].OK {
+	found = obligation.Judge(newModel(p.doc, obligation.Ours), said(t, p, `A< {"message_type":"pong"}`))
+	if len(found) != 1 || found[0].OK {
 		t.Errorf("%+v", found)
 	}
 	if _, err := load("", fstest.MapFS{"asyncapi.yaml": {Data: []byte("asyncapi: 2.0.0")}}); err == nil ||

@@ -54,29 +54,12 @@ func Foreign() []monitor.Monitor {
 
 // of returns the monitor of an observer's model, for some of its clauses.
 func of(o obligation.Observer, name, text string, clauses ...string) monitor.Monitor {
-	out := monitor.Monitor{Name: name, Text: text, Clauses: clauses, Passive: o != obligation.Ours,
-		Check: func(t []transcript.Record) (out []verdict.Finding) {
-			for _, f := range Judge(o, t) {
-				if f.Clauses = only(f.Clauses, clauses...); len(f.Clauses) > 0 {
-					out = append(out, f)
-				}
-			}
-			return out
-		}}
+	out := monitor.Monitor{Name: name, Text: text, Clauses: clauses, Passive: o != obligation.Ours}.
+		FromModel(func() obligation.Model { return New(o) })
 	if o == obligation.Ours {
 		out.Of = switchesOn
 	}
 	return out
-}
-
-// Judge returns the findings of an observer in a whole transcript.
-func Judge(o obligation.Observer, t []transcript.Record) []verdict.Finding {
-	m := New(o)
-	for _, r := range t {
-		m.Take(r)
-	}
-	m.End()
-	return m.Findings()
 }
 
 func each(kind string, judge func(transcript.Record) []verdict.Finding) func([]transcript.Record) []verdict.Finding {

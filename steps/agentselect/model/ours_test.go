@@ -74,7 +74,7 @@ func TestOurs(t *testing.T) {
 		{"a list with the wrong form", begun + strings.ReplaceAll(absent, three, `["general"]`),
 			"AS-014 AS-051 AS-089 AS-122 AS-124"},
 	} {
-		if got := brokenBy(Judge(obligation.Ours, script(t, row.in))); got != row.broken {
+		if got := brokenBy(obligation.Judge(New(obligation.Ours), script(t, row.in))); got != row.broken {
 			t.Errorf("%s: broken: want %q, got %q", row.reason, row.broken, got)
 		}
 	}

@@ -58,7 +58,9 @@ func All() (out []monitor.Monitor) {
 					}
 				}
 				return f.out
-			}}, monitorOf(role, obligation.Ours, role+"-course", ofCourses[role]))
+			},
+			Read: func(m obligation.Model) []verdict.Finding { return m.(*Model).forms.out }},
+			monitorOf(role, obligation.Ours, role+"-course", ofCourses[role]))
 	}
 	return out
 }
@@ -74,10 +76,9 @@ func Foreign() (out []monitor.Monitor) {
 // monitorOf returns the monitor of a role's and observer's model, for some of its clauses.
 func monitorOf(role string, o obligation.Observer, name string, clauses []string) monitor.Monitor {
 	return monitor.Monitor{Name: name, Text: texts[role], Clauses: clauses, Roles: []string{role},
-		Passive: o != obligation.Ours,
-		Check: func(t []transcript.Record) []verdict.Finding {
-			m := New(role, o)
-			m.forms.quiet = true
-			return obligation.About(clauses, obligation.Judge(m, t))
-		}}
+		Passive: o != obligation.Ours}.FromModel(func() obligation.Model {
+		m := New(role, o)
+		m.forms.quiet = true
+		return m
+	})
 }

@@ -37,10 +37,8 @@ func Foreign() []monitor.Monitor {
 
 // of returns the monitor of an observer's model, for some of its clauses.
 func of(o obligation.Observer, name, text string, clauses ...string) monitor.Monitor {
-	return monitor.Monitor{Name: name, Text: text, Clauses: clauses, Passive: o != obligation.Ours,
-		Check: func(t []transcript.Record) []verdict.Finding {
-			return obligation.About(clauses, obligation.Judge(New(o), t))
-		}}
+	return monitor.Monitor{Name: name, Text: text, Clauses: clauses, Passive: o != obligation.Ours}.
+		FromModel(func() obligation.Model { return New(o) })
 }
 
 // Client lists the monitors that judge the client, which is not a target of a run. Each judges single messages. Other

@@ -18,9 +18,14 @@ func All() []monitor.Monitor {
 	return []monitor.Monitor{{Name: "life-cycles", Clauses: Clauses(), Of: session,
 		Text: "turns and transactions follow sections 2 and 4, each step once, and nothing is published without " +
 			"a cause",
-		Check: func(t []transcript.Record) []verdict.Finding {
-			return slices.DeleteFunc(Judge(t), func(f verdict.Finding) bool { return f.OK && f.Expected == obligation.Absence })
-		}}}
+		Check: func(t []transcript.Record) []verdict.Finding { return found(busOf(t)) }, Read: found}}
+}
+
+// found returns what a bus has found, without the absences that only steps report.
+func found(bus obligation.Model) []verdict.Finding {
+	return slices.DeleteFunc(bus.Findings(), func(f verdict.Finding) bool {
+		return f.OK && f.Expected == obligation.Absence
+	})
 }
 
 // session returns the session that a record is about; "" if none.
