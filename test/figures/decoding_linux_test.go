@@ -17,6 +17,7 @@ import (
 	"github.com/coder/websocket"
 	experiment "github.com/go-json-experiment/json"
 	"github.com/r3labs/sse/v2"
+	tmaxmax "github.com/tmaxmax/go-sse"
 
 	"parley/internal/cputime"
 	wjson "parley/transport/wire/json"
@@ -48,7 +49,8 @@ func BenchmarkDecoding(b *testing.B) {
 			{name: "encoding/json", decode: func(t []byte) error { var v any; return json.Unmarshal(t, &v) }},
 			{name: "go-json-experiment", decode: func(t []byte) error { var v any; return experiment.Unmarshal(t, &v) }}}
 	}
-	streams := []decoder{{name: "parley", decode: decodeEvents}, {name: "r3labs, which only splits", decode: splitEvents}}
+	streams := []decoder{{name: "parley", decode: decodeEvents}, {name: "tmaxmax/go-sse", decode: readEvents},
+		{name: "r3labs, which only splits", decode: splitEvents}}
 	sockets := []decoder{{name: "parley", decode: decodeFrames}, {name: "coder/websocket", decode: readFrames}}
 	const event = "event: message_delta\nid: 1042\ndata: {\"sessionId\":\"s-1\",\"delta\":\"Hello, world\"}\n\n"
 	for _, d := range []decoding{
@@ -105,6 +107,18 @@ func decodeEvents(text []byte) error {
 		return fmt.Errorf("%d events", n)
 	}
 	return nil
+}
+
+func readEvents(text []byte) (err error) {
+	n := 0
+	tmaxmax.Read(bytes.NewReader(text), nil)(func(_ tmaxmax.Event, failed error) bool {
+		n, err = n+1, failed
+		return failed == nil
+	})
+	if err == nil && n != 10_000 {
+		err = fmt.Errorf("%d events", n)
+	}
+	return err
 }
 
 func splitEvents(text []byte) error {
