@@ -90,7 +90,7 @@ judgetests() { # SIDE ROUND PATTERN
 	local packages=(./test/hostile ./test/odd)
 	[[ -d $work/$1/test/hostile ]] || packages=(./test/bad ./test/odd)
 	[[ -d $work/$1/test/odd ]] || packages=(.)
-	(cd "$work/$1" && PARLEY_KEEP="$kept/$1$2/tests" nice -n "$nice" \
+	(cd "$work/$1" && PARLEY_TESTS=all PARLEY_KEEP="$kept/$1$2/tests" nice -n "$nice" \
 		go test -trimpath -count=1 -timeout 60m -run "$3" "${packages[@]}") >>"$kept/$1.log" 2>&1 ||
 		say "$1: tests failed; see $kept/$1.log"
 }
