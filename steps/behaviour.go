@@ -21,7 +21,7 @@ func (w *World) countReached() []obligation.Reached {
 }
 
 // readModel has monitors read the scenario's model, and ends it, in place of folding the records again, if they are to
-// judge all of these.
+// judge all of these, and by what the harness knows.
 func (w *World) readModel(monitors []monitor.Monitor, whole bool) []monitor.Monitor {
 	if w.Model == nil || !whole {
 		return monitors
@@ -30,7 +30,7 @@ func (w *World) readModel(monitors []monitor.Monitor, whole bool) []monitor.Moni
 	model.End()
 	out := slices.Clone(monitors)
 	for i, m := range out {
-		if m.Read != nil {
+		if m.Read != nil && !m.Passive {
 			out[i].Check = func([]transcript.Record) []verdict.Finding { return m.Read(model) }
 		}
 	}

@@ -299,7 +299,7 @@ func TestEventsTwice(t *testing.T) {
 				want = []string{"AS-043"}
 			}
 			if got := suitetest.Broken(res); !slices.Equal(got, want) {
-				t.Errorf("exit %d, broken %v, want %v", res.Exit, got, want)
+				t.Errorf("exit %d, broken %v, want %v\n%s", res.Exit, got, want, suitetest.Console(t, res))
 			}
 			if text := suitetest.Console(t, res); strings.Count(text, " events came a second time, of type ") != 1 {
 				t.Errorf("it is not told once:\n%s", text)

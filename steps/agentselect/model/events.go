@@ -16,10 +16,11 @@ func (m *Model) event(c *conn, r transcript.Record) {
 	if r.Event.Again && answersSwitch(r) && slices.ContainsFunc(c.open, fits) {
 		c.unsure = true // whether it is a repeat, or the answer, is unknown
 	}
-	if m.ours() && r.Event.Again && r.Event.Type == vocab.AgentSwitchedEvent {
+	copied := m.copied(c, r)
+	if m.ours() && (r.Event.Again || copied) && r.Event.Type == vocab.AgentSwitchedEvent {
 		m.announcedTwice(c, r)
 	}
-	if r.Event.Again || !slices.Contains(ours, r.Event.Type) {
+	if r.Event.Again || copied || !slices.Contains(ours, r.Event.Type) {
 		return
 	}
 	if c.heard = r.N; c.waiting != nil {
@@ -47,6 +48,22 @@ func (m *Model) event(c *conn, r transcript.Record) {
 		m.gives(c, r, text(r, vocab.SessionID))
 		m.binds(c, "", text(r, vocab.SessionID), nil)
 	}
+}
+
+// copied reports whether an agent_switched is a copy of the connection's latest one, to the time in it, which answers no
+// switch. A refused switch to the same agent may have kept it from counting as a repeat.
+func (m *Model) copied(c *conn, r transcript.Record) bool {
+	was := c.confirmed
+	if !m.ours() || was.Event == nil || r.Event.Type != was.Event.Type || r.Event.Timestamp == nil ||
+		!wjson.Equal(was.Event.Timestamp, r.Event.Timestamp) || !wjson.Equal(was.Event.Data, r.Event.Data) {
+		return false
+	}
+	for _, o := range m.conns {
+		if slices.ContainsFunc(o.open, func(a *ask) bool { return a.fits(r) }) {
+			return false
+		}
+	}
+	return true
 }
 
 // goesOn follows the turn of a connection's session. Where it goes on after a switch that came in its middle, the
@@ -282,6 +299,9 @@ func (m *Model) switched(c *conn, r transcript.Record) {
 		return
 	}
 	m.kept(r, "AS-042")
+	if m.ours() {
+		c.confirmed = r
+	}
 	m.toldTwice(c)
 	if !m.accepts(a, r, current) && (!m.ours() || a.of == nil || len(m.codesFor(a)) > 0) {
 		return

@@ -82,6 +82,7 @@ type conn struct {
 	initial    string   // the agent that the session request in progress names
 	latest     *ask     // the latest switch that was refused; kept in a run only
 	latestList transcript.Record
+	confirmed  transcript.Record // the latest agent_switched that answered a switch; kept in a run only
 	twice      transcript.Record // a repeated agent_switched that came while a switch was open
 	given      int               // the record that gave it its session
 	act        int               // its latest message that is no switch to an unknown agent

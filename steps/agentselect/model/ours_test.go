@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"parley/features/verdict"
+	vocab "parley/protocol/agentselect"
 	"parley/steps/obligation"
 )
 
@@ -158,4 +159,33 @@ func brokenBy(found []verdict.Finding) string {
 		return !is || slices.Contains([]string{"AC-083", "AS-035", "AS-036", "AS-037", "AS-038"}, id)
 	})
 	return strings.Join(slices.Sorted(maps.Keys(broken)), " ")
+}
+
+// TestCopied: an agent_switched that equals the latest one of its connection, to the time in it, is a copy of that, and
+// not the answer to the switch of another client.
+func TestCopied(t *testing.T) {
+	const others = "AS-007 AS-015 AS-057 AS-058 AS-059 AS-095"
+	switched := become("general", "debugger", "Debugger")
+	for _, row := range []struct {
+		reason, in string
+		times      []any
+		broken     string
+	}{
+		{"a copy", both + asks(`"debugger"`) + switched + switched, []any{"t1", "t1"}, "AS-043"},
+		{"at another time", both + asks(`"debugger"`) + switched + switched, []any{"t1", "t2"}, others},
+		{"without a time", both + asks(`"debugger"`) + switched + switched, []any{nil, nil}, others},
+		{"while another client has asked for the same", both + asks(`"debugger"`) + switched + onB(asks(`"debugger"`)) + switched,
+			[]any{"t1", "t1"}, others},
+	} {
+		records, n := script(t, row.in), 0
+		for _, r := range records {
+			if r.Event != nil && r.Event.Type == vocab.AgentSwitchedEvent {
+				r.Event.Timestamp = row.times[n]
+				n++
+			}
+		}
+		if got := brokenBy(obligation.Judge(New(obligation.Ours), records)); got != row.broken {
+			t.Errorf("%s: broken: want %q, got %q", row.reason, row.broken, got)
+		}
+	}
 }
