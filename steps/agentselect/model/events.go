@@ -50,16 +50,17 @@ func (m *Model) event(c *conn, r transcript.Record) {
 	}
 }
 
-// copied reports whether an agent_switched is a copy of the connection's latest one, to the time in it, which answers no
-// switch. A refused switch to the same agent may have kept it from counting as a repeat.
+// copied reports whether an agent_switched is a copy of the connection's latest one: it answers no switch, and since
+// then no other client has sent anything or was told of a switch. A refused switch to the same agent may have kept it
+// from counting as a repeat.
 func (m *Model) copied(c *conn, r transcript.Record) bool {
 	was := c.confirmed
-	if !m.ours() || was.Event == nil || r.Event.Type != was.Event.Type || r.Event.Timestamp == nil ||
-		!wjson.Equal(was.Event.Timestamp, r.Event.Timestamp) || !wjson.Equal(was.Event.Data, r.Event.Data) {
+	if !m.ours() || was.Event == nil || r.Event.Type != was.Event.Type || !wjson.Equal(was.Event.Data, r.Event.Data) {
 		return false
 	}
 	for _, o := range m.conns {
-		if slices.ContainsFunc(o.open, func(a *ask) bool { return a.fits(r) }) {
+		if o != c && max(o.act, o.confirmed.N) > was.N ||
+			slices.ContainsFunc(o.open, func(a *ask) bool { return a.fits(r) }) {
 			return false
 		}
 	}
