@@ -20,9 +20,9 @@ func (v *viewer) asking() {
 	v.wait("document.querySelector('#compose-minds')")
 	v.run("document.querySelector('#compose-minds').click()")
 	v.wait("document.querySelector('.minds select')")
-	v.run(`{ const s = document.querySelector('.minds select'); s.value = 'ask';
-		s.dispatchEvent(new Event('change', {bubbles: true})) }`)
-	v.wait("document.querySelector('.minds select').value === 'ask'")
+	v.run(`{ document.querySelector('#live').textContent = ''; const s = document.querySelector('.minds select');
+		s.value = 'ask'; s.dispatchEvent(new Event('change', {bubbles: true})) }`)
+	v.wait("document.querySelector('#live').textContent === 'Applied'") // else what comes now may pass
 }
 
 // edits replaces the text of the message that is held, and sends it.
