@@ -23,6 +23,7 @@ import (
 	"parley/simulator/proxy"
 	"parley/steps"
 	"parley/steps/pack"
+	"parley/target"
 	"parley/transport/recording"
 	"parley/transport/recording/har"
 	"parley/transport/transcript"
@@ -204,9 +205,8 @@ func findings(all []steps.Failure) (out []string) {
 	return out
 }
 
-// asHAR returns records as they are after they were written as HAR, and read again. A browser's HAR does not say whose
-// the requests are, nor when the events of their answers came.
-func asHAR(t *testing.T, folder string, records []transcript.Record, ofBrowser bool) []transcript.Record {
+// loadedPack returns a folder's protocol, and the profile of a target at an address where nothing is.
+func loadedPack(t *testing.T, folder string) (*pack.Pack, *target.Profile) {
 	t.Helper()
 	p, err := pack.Load(folder)
 	if err != nil {
@@ -216,6 +216,14 @@ func asHAR(t *testing.T, folder string, records []transcript.Record, ofBrowser b
 	if err != nil {
 		t.Fatal(err)
 	}
+	return p, profile
+}
+
+// asHAR returns records as they are after they were written as HAR, and read again. A browser's HAR does not say whose
+// the requests are, nor when the events of their answers came.
+func asHAR(t *testing.T, folder string, records []transcript.Record, ofBrowser bool) []transcript.Record {
+	t.Helper()
+	p, profile := loadedPack(t, folder)
 	var file, text, again bytes.Buffer
 	w, err := recording.NewWriter(&file, recording.Header{URL: profile.URL}, nil)
 	if err == nil {
@@ -253,14 +261,7 @@ var ours = regexp.MustCompile(`"(?:_party|_eventSourceMessages)": ("|\[)`)
 // judgeRecorded returns what is broken in records, as traffic of others.
 func judgeRecorded(t *testing.T, folder string, records []transcript.Record) (broken []steps.Failure) {
 	t.Helper()
-	p, err := pack.Load(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	profile, err := p.Kind().ForURL("http://127.0.0.1:1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p, profile := loadedPack(t, folder)
 	roles, err := proxy.RolesOf(p, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -102,7 +102,7 @@ func (s *suite) keptBy(ctx context.Context, keeper, other *client) error {
 // endedFor returns the error of a step on a connection that the target has ended because another client loaded its
 // session, which this client has loaded back meanwhile; nil otherwise.
 func (s *suite) endedFor(c *client) error {
-	if !s.ended(c) || c.try == nil || c.try.of != c {
+	if c.try == nil || c.try.of != c || !s.ended(c) {
 		return nil
 	}
 	return steps.NotTestedf("the target ended the connection of client %s, whose session another client had loaded",
@@ -170,7 +170,7 @@ func (s *suite) awaitOn(ctx context.Context, mark int, is match) (transcript.Rec
 		within = min(within, s.BetterWithin(s.Env.Event()))
 		limited, cancel := deadline.WithLimit(limited, within)
 		defer cancel()
-		rec, err = s.T.Await(limited, mark, is)
+		rec, err = s.T.Await(limited, rec.N, is)
 	}
 	switch {
 	case err == nil:

@@ -73,13 +73,13 @@ func (s *suite) report(last int, miss *verdict.Miss) (err error) {
 // that came. If what was awaited did not come, the scenario ends; if that is so because the target has rightly ended
 // the connection, nothing is found.
 func (s *suite) waited(c *client, what string, came transcript.Record, miss *verdict.Miss) error {
-	if gone := s.endedFor(c); miss != nil && gone != nil {
-		return gone
-	}
-	if miss != nil && !miss.NotOwed {
-		s.T.Remark(c.name, "%s", model.InVain(what, miss.Reason))
-	}
 	if miss != nil {
+		if gone := s.endedFor(c); gone != nil {
+			return gone
+		}
+		if !miss.NotOwed {
+			s.T.Remark(c.name, "%s", model.InVain(what, miss.Reason))
+		}
 		came.N = s.T.Len()
 	}
 	err := s.report(came.N, miss)
