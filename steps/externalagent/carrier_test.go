@@ -17,7 +17,8 @@ const patience = time.Minute
 // carrier is a relay and the driver to it: it delivers a party's message to the others before Send returns.
 type carrier struct {
 	target.Running
-	slow int // number of messages delivered to a host after it has left unnoticed
+	slow int           // number of messages delivered to a host after it has left unnoticed
+	each time.Duration // taken for each message of a party, one after the other
 	// bad changes what reaches a party because of a message from another party or, for answers of the relay, from itself;
 	// nil changes nothing.
 	bad func(from, to *carried, asked *transcript.Record, body []byte) [][]byte
@@ -33,7 +34,8 @@ type carried struct {
 	asked         map[string]bool // ids of its requests
 	sink          driver.Sink
 	open          bool
-	unnoticed     int // number of messages still delivered after its end
+	unnoticed     int       // number of messages still delivered after its end
+	due           time.Time // when its last message will have been carried
 }
 
 func (p *carrier) BaseURL() string { return "http://h" }
@@ -89,7 +91,19 @@ func (c *carried) Send(_ context.Context, m driver.Message) (int, error) {
 		Bytes: m.Body}
 	n := c.sink(r)
 	decode(&r)
-	c.carry(&r)
+	if c.of.each == 0 {
+		c.carry(&r)
+		return n, nil
+	}
+	if now := time.Now(); c.due.Before(now) {
+		c.due = now
+	}
+	c.due = c.due.Add(c.of.each)
+	time.AfterFunc(time.Until(c.due), func() {
+		c.of.mu.Lock()
+		defer c.of.mu.Unlock()
+		c.carry(&r)
+	})
 	return n, nil
 }
 

@@ -69,6 +69,18 @@ func TestRelayNoticesLate(t *testing.T) {
 	}
 }
 
+// TestRelayOneByOne: a relay that takes its time for each message, one after the other, is not asked so often whether a
+// host has left that what follows comes too late.
+func TestRelayOneByOne(t *testing.T) {
+	t.Parallel()
+	p := &carrier{each: 450 * time.Millisecond}
+	env := environment(t, vocab.Relay, p)
+	env.Profile.Limits.Event.Duration = 2 * time.Second
+	got := perform(t, env, p, tagsOf("EA-038=passed"), session+"When the host leaves\nAnd another host joins\n"+
+		"And agent A starts a session\nThen agent A is told that the session has started\n")
+	expect(t, got, "EA-038=passed", "")
+}
+
 const relaysPassed = "Then the relay has passed on every message of agent A and its host unchanged\n"
 
 const relaysNews = session + "When the host announces a new state\nThen agent A receives a new state\n"
