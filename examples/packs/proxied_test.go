@@ -77,8 +77,8 @@ func judgeProxied(t *testing.T, folder, url string) (broken []string, partly str
 // generated is an id that a scenario made up.
 var generated = regexp.MustCompile(`p-[a-z]+-\d[\w-]*`)
 
-// withoutIDs returns findings without the ids that scenarios made up: a browser's HAR does not say when the events of an
-// answer came, so of two clients that met the same fault at the same time, either is the first.
+// withoutIDs returns findings without the ids that scenarios made up: a browser's HAR does not say when the events of
+// an answer came, so of two clients that met the same fault at the same time, either is the first.
 func withoutIDs(findings []string) []string {
 	for i, f := range findings {
 		findings[i] = generated.ReplaceAllString(f, "ID")

@@ -248,8 +248,8 @@ func (s *suite) hostGoes(ctx context.Context, how string) error {
 
 // awaitHostless gives a relay time to notice that a host has left: the two connections are unordered, and a request
 // right after the loss may still be sent to the former host. A request answered by the relay itself shows that it has
-// noticed. A relay that answers none gets a few quiet windows; those of a slow one are longer, as it may answer one request
-// after the other.
+// noticed. A relay that answers none gets a few quiet windows, longer ones if it is slow: it may work requests off one
+// by one.
 func (s *suite) awaitHostless(ctx context.Context, p *party) {
 	quiet := s.Env.Undisturbed(s.Env.Profile.Limits.Quiet.Duration)
 	for range 4 {
