@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/cucumber/godog"
@@ -56,16 +57,36 @@ func (r *run) driveRest(ctx context.Context, d *driverRun, parallel int) {
 // rest is the stage of all scenarios outside preflight.
 const rest = 0
 
-// runStage runs the scenarios of a stage in godog. Results come through done, not from godog's exit code, which counts
-// skipped scenarios as passed. It parses what is due alone, since all of it would take longer than a short run itself.
+// runStage runs the scenarios of a stage, those that take long first.
 func (r *run) runStage(ctx context.Context, d *driverRun, stage, parallel int) {
+	due := d.dueScenarios(stage)
+	if parallel == 1 || r.o.Godog.Format != "" {
+		r.runDue(ctx, d, stage, parallel, due)
+		return
+	}
+	var long, others []Planned
+	for _, pl := range due {
+		if pl.isLong() {
+			long = append(long, pl)
+		} else {
+			others = append(others, pl)
+		}
+	}
+	var both sync.WaitGroup
+	both.Go(func() { r.runDue(ctx, d, stage, parallel, long) })
+	both.Go(func() { r.runDue(ctx, d, stage, parallel, others) })
+	both.Wait()
+}
+
+// runDue runs scenarios of a stage in godog. Results come through done, not from godog's exit code, which counts
+// skipped scenarios as passed. It parses what is due alone, since all of it would take longer than a short run itself.
+func (r *run) runDue(ctx context.Context, d *driverRun, stage, parallel int, due []Planned) {
+	if len(due) == 0 {
+		return
+	}
 	tag := fmt.Sprintf("@preflight-%d", stage)
 	if stage == rest {
 		tag = "~@preflight-1 && ~@preflight-2 && ~@preflight-3"
-	}
-	due := d.dueScenarios(stage)
-	if len(due) == 0 {
-		return
 	}
 	var files []string
 	for _, pl := range due {

@@ -42,6 +42,10 @@ type Planned struct {
 // Exclusive reports whether the scenario needs a target to itself.
 func (p Planned) Exclusive() bool { return p.hasTag("@exclusive") }
 
+// isLong reports whether the scenario waits for seconds, also of a right target. It then begins before the others, since
+// nothing else would be left to do while it waits at the end.
+func (p Planned) isLong() bool { return p.hasTag("@long") }
+
 // Marks returns what a tag expression may name: the scenario's tags; its id, the section that its feature file tests,
 // and the levels of its clauses, each as a tag (@AS-4.1-06, @4.1, @MUST).
 func (p Planned) Marks() []string { return slices.Concat(p.Tags, []string{"@" + p.ID}, p.marks) }

@@ -171,7 +171,7 @@ Feature: 5.6 Losing the connection
     Then the selector is enabled
     And the options are the agents
 
-  @AC-060 @AC-5.6-16
+  @AC-060 @long @AC-5.6-16
   Scenario: a page that reconnects, as its browser does by itself, announces a switch once
     Given a page with a session
     When the server ends the stream

@@ -202,7 +202,7 @@ Feature: 4.3 Synchronisation
 
   Rule: A state.updated follows a change whatever the values of the call are (将 `state.updated` 作为权威外部同步事件)
 
-    @host @EA-046 @EA-047 @EA-051 @EA-072 @EA-073 @EA-075 @booking @EA-4.3-30
+    @host @EA-046 @EA-047 @EA-051 @EA-072 @EA-073 @EA-075 @booking @long @EA-4.3-30
     Scenario: an agent is in sync after calls with other values than those of the booking
       Given agent A has a session
       And agent A knows what the host changes on its own
