@@ -42,8 +42,8 @@ type Planned struct {
 // Exclusive reports whether the scenario needs a target to itself.
 func (p Planned) Exclusive() bool { return p.hasTag("@exclusive") }
 
-// isLong reports whether the scenario waits for seconds, also of a right target. It then begins before the others, since
-// nothing else would be left to do while it waits at the end.
+// isLong reports whether the scenario waits for seconds, also if the target is right. It then begins before the others,
+// since at the end nothing else would be left to do while it waits.
 func (p Planned) isLong() bool { return p.hasTag("@long") }
 
 // Marks returns what a tag expression may name: the scenario's tags; its id, the section that its feature file tests,
