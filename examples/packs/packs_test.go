@@ -205,14 +205,17 @@ func findings(all []steps.Failure) (out []string) {
 	return out
 }
 
-// loadedPack returns a folder's protocol, and the profile of a target at an address where nothing is.
-func loadedPack(t *testing.T, folder string) (*pack.Pack, *target.Profile) {
+// nowhere is an address where nothing is.
+const nowhere = "http://127.0.0.1:1"
+
+// loadedPack returns a folder's protocol, and the profile of a target at a URL.
+func loadedPack(t *testing.T, folder, url string) (*pack.Pack, *target.Profile) {
 	t.Helper()
 	p, err := pack.Load(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
-	profile, err := p.Kind().ForURL("http://127.0.0.1:1")
+	profile, err := p.Kind().ForURL(url)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +226,7 @@ func loadedPack(t *testing.T, folder string) (*pack.Pack, *target.Profile) {
 // the requests are, nor when the events of their answers came.
 func asHAR(t *testing.T, folder string, records []transcript.Record, ofBrowser bool) []transcript.Record {
 	t.Helper()
-	p, profile := loadedPack(t, folder)
+	p, profile := loadedPack(t, folder, nowhere)
 	var file, text, again bytes.Buffer
 	w, err := recording.NewWriter(&file, recording.Header{URL: profile.URL}, nil)
 	if err == nil {
@@ -261,7 +264,7 @@ var ours = regexp.MustCompile(`"(?:_party|_eventSourceMessages)": ("|\[)`)
 // judgeRecorded returns what is broken in records, as traffic of others.
 func judgeRecorded(t *testing.T, folder string, records []transcript.Record) (broken []steps.Failure) {
 	t.Helper()
-	p, profile := loadedPack(t, folder)
+	p, profile := loadedPack(t, folder, nowhere)
 	roles, err := proxy.RolesOf(p, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,6 @@ import (
 	"parley/runner"
 	"parley/simulator/proxy"
 	"parley/steps"
-	"parley/steps/pack"
 	"parley/transport/transcript"
 )
 
@@ -20,14 +19,7 @@ import (
 // broken in what passes, sorted, and why it judged only a part; "" if it judged all. Its recording is judged alike.
 func judgeProxied(t *testing.T, folder, url string) (broken []string, partly string) {
 	t.Helper()
-	p, err := pack.Load(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	profile, err := p.Kind().ForURL(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p, profile := loadedPack(t, folder, url)
 	roles, err := proxy.RolesOf(p, nil)
 	if err != nil {
 		t.Fatal(err)
