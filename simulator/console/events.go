@@ -84,11 +84,12 @@ type stream struct {
 	s       *session
 	w       http.ResponseWriter
 	control *http.ResponseController
-	after   int // number of the last record that it already had
-	sent    int // number of the last record
-	seq     int // notices that were sent
-	version int // of the state that was sent
-	owed    int // version of what is owed that was sent
+	after   int  // number of the last record that it already had
+	sent    int  // number of the last record
+	seq     int  // notices that were sent
+	version int  // of the state that was sent
+	ended   bool // when the numbers of what is to be sent were taken, the session had ended
+	owed    int  // version of what is owed that was sent
 	out     bytes.Buffer
 }
 
@@ -111,12 +112,11 @@ func (s *session) streamEvents(w http.ResponseWriter, r *http.Request) (any, err
 	timer := time.NewTicker(beat)
 	defer timer.Stop()
 	for {
-		ended := s.ctx.Err() != nil
-		if ended {
+		if st.ended = s.ctx.Err() != nil; st.ended {
 			st.version = -1 // so that a last state is sent
 		}
 		wake, more := st.fillBuffer()
-		if st.flushBuffer() != nil || ended && !more {
+		if st.flushBuffer() != nil || st.ended && !more {
 			return nil, nil
 		}
 		if more {
@@ -195,12 +195,17 @@ func (st *stream) tell(name string, body any) {
 	}
 }
 
-// writeState writes the present state, which replaces the one sent before.
+// writeState writes the present state, which replaces the one sent before. That the session has ended is written last, behind
+// every record.
 func (st *stream) writeState() {
+	view := st.s.sessionView()
+	if view.State == "ended" && !st.ended {
+		return
+	}
 	if st.s.kind != kindReplay {
 		st.tell("outcomes", st.s.worstOutcomes())
 	}
-	st.tell("state", st.s.sessionView())
+	st.tell("state", view)
 	if st.s.kind == kindPlay {
 		st.tell("held", st.s.heldMessages(heldInEvent))
 	}

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -144,6 +145,25 @@ func TestEvents(t *testing.T) {
 	c.awaitEvent(next, "state", func(data []byte) bool { return strings.Contains(string(data), `"state":"ended"`) })
 	if e, err := next(); err != io.EOF {
 		t.Errorf("behind the end: %v %v", e, err)
+	}
+}
+
+// TestEndComesLast: a stream that has not sent all records does not say that the session has ended.
+func TestEndComesLast(t *testing.T) {
+	f := newFake()
+	c, console := serve(t, f.offer)
+	s, err := console.findSession(do[Session](c, 201, "POST", "/sessions", m{"kind": "play"}).ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.end()
+	st := &stream{s: s, version: -1}
+	for _, st.ended = range []bool{false, true} {
+		st.version = -1
+		st.fillBuffer()
+		if told := bytes.Contains(st.out.Bytes(), []byte(`"state":"ended"`)); told != st.ended {
+			t.Errorf("ended when the records were counted: %t; told: %t", st.ended, told)
+		}
 	}
 }
 
