@@ -195,8 +195,8 @@ func (st *stream) tell(name string, body any) {
 	}
 }
 
-// writeState writes the present state, which replaces the one sent before. That the session has ended is written last, behind
-// every record.
+// writeState writes the present state, which replaces the one sent before. That the session has ended is written last,
+// behind every record.
 func (st *stream) writeState() {
 	view := st.s.sessionView()
 	if view.State == "ended" && !st.ended {
