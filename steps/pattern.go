@@ -101,12 +101,18 @@ func renderBare(re *syntax.Regexp) *syntax.Regexp {
 	return re
 }
 
-// nameClass names what a character class stands for.
+// wordClasses are the classes that stand for a word, as the ranges that the parser makes of them.
+var wordClasses = []string{"09AZ__az", "--09AZ__az", "AZ"}
+
+// nameClass names what a character class stands for. It reads the ranges of the class, as writing out one that leaves
+// characters out ([^"]) takes the parser milliseconds.
 func nameClass(re *syntax.Regexp) string {
-	switch re.String() {
-	case `\d`, `[0-9]`:
+	switch ranges := string(re.Rune); {
+	case re.Op != syntax.OpCharClass:
+		return "…"
+	case ranges == "09":
 		return "N"
-	case `\w`, `[0-9A-Z_a-z]`, `[\-0-9A-Z_a-z]`, `[A-Z]`:
+	case slices.Contains(wordClasses, ranges):
 		return "X"
 	}
 	return "…"
