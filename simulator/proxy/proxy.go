@@ -231,8 +231,8 @@ func newProxy(o Options, recorded time.Time) (*Proxy, error) {
 		if p.correlate != nil && len(p.all) == 0 {
 			correlate = p.partyOfRecord
 		}
-		t, err := p.newTape(one, "", o.Keep, correlate)
-		if err != nil {
+		t := p.newTape(one, "", o.Keep, correlate)
+		if err := t.t.CreateFile(); err != nil {
 			p.releaseFiles()
 			return nil, err
 		}

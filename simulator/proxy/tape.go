@@ -46,15 +46,14 @@ type pendingRecord struct {
 }
 
 func (p *Proxy) newTape(r *judgedRole, name string, keep transcript.Keep,
-	correlate func(*transcript.Record)) (*tape, error) {
+	correlate func(*transcript.Record)) *tape {
 	began := time.Now()
 	if p.recorded {
 		began = p.began
 	}
 	one := &tape{role: r, name: name, asked: map[int]pendingRecord{}, owing: r.newOwing(name)}
 	decode := r.Decoder()
-	var err error
-	one.t, err = transcript.NewSpillingAt(began, func(rec *transcript.Record) {
+	one.t = transcript.NewSpillingAt(began, func(rec *transcript.Record) {
 		decodeNamed(decode, rec)
 		if rec.N <= one.last { // a record that was moved to the file is decoded again
 			return
@@ -65,7 +64,7 @@ func (p *Proxy) newTape(r *judgedRole, name string, keep transcript.Keep,
 		}
 		one.orphan = rec.Kind == transcript.Request && rec.Event != nil && rec.Conn == "" && r.Side == Server
 	}, keep)
-	return one, err
+	return one
 }
 
 // decodeNamed decodes a record. The name of a request whose party is not known yet is that of no connection: a decoder
@@ -155,11 +154,7 @@ func (p *Proxy) tapeOf(r *judgedRole, conn string) *tape {
 	}
 	keep := p.o.Keep
 	keep.Records, keep.Bytes = cmp.Or(keep.Records, 10_000)/10, cmp.Or(keep.Bytes, 16<<20)/10
-	one, err := p.newTape(r, conn, keep, nil)
-	if err != nil {
-		p.err = fmt.Errorf("records of a connection are lost: %w", err)
-		return nil
-	}
+	one := p.newTape(r, conn, keep, nil)
 	p.tapes = append(p.tapes, one)
 	return one
 }

@@ -28,7 +28,7 @@ const (
 // spill holds the older records of a transcript. Blocks are written once and never changed.
 type spill struct {
 	keep   Keep
-	file   *os.File
+	file   *os.File // nil: not yet created
 	size   int64
 	blocks []block
 	buf    []byte
@@ -47,22 +47,42 @@ type block struct {
 // other than those of Event; other events are stored. The error is that of creating the file.
 // The caller must call Close.
 func NewSpilling(decode func(*Record), k Keep) (*Transcript, error) {
-	return NewSpillingAt(time.Now(), decode, k)
+	t := NewSpillingAt(time.Now(), decode, k)
+	if err := t.CreateFile(); err != nil {
+		return nil, err
+	}
+	return t, nil
 }
 
-// NewSpillingAt is NewSpilling for records that were made before: their times count from began.
-func NewSpillingAt(began time.Time, decode func(*Record), k Keep) (*Transcript, error) {
+// NewSpillingAt is NewSpilling for records that were made before: their times count from began. It creates its file
+// for the first records that are moved there, if CreateFile has not; if that fails they are lost, and count as overflow.
+func NewSpillingAt(began time.Time, decode func(*Record), k Keep) *Transcript {
 	k.Records, k.Bytes = cmp.Or(k.Records, 10_000), cmp.Or(k.Bytes, 16<<20)
 	k.File = cmp.Or(k.File, 4<<30)
-	f, err := os.CreateTemp(k.Dir, "parley-transcript-*")
-	if err != nil {
-		return nil, fmt.Errorf("keep a transcript: %w", err)
-	}
-	_ = os.Remove(f.Name()) // if an open file can be removed, nothing remains even if the process is killed
 	t := newTranscript(decode)
 	t.start = began
-	t.spill = &spill{keep: k, file: f}
-	return t, nil
+	t.spill = &spill{keep: k}
+	return t
+}
+
+// CreateFile creates the file of a transcript made by NewSpillingAt at once, to learn in time that it cannot be.
+func (t *Transcript) CreateFile() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.spill.createFile()
+}
+
+func (s *spill) createFile() error {
+	if s.file != nil {
+		return nil
+	}
+	f, err := os.CreateTemp(s.keep.Dir, "parley-transcript-*")
+	if err != nil {
+		return fmt.Errorf("keep a transcript: %w", err)
+	}
+	_ = os.Remove(f.Name()) // if an open file can be removed, nothing remains even if the process is killed
+	s.file = f
+	return nil
 }
 
 // Close removes the file of a transcript made by NewSpilling. The records in memory stay, and more can be appended.
@@ -74,6 +94,9 @@ func (t *Transcript) Close() error {
 		return nil
 	}
 	t.spill.closed, t.spill.blocks = true, nil
+	if t.spill.file == nil {
+		return nil
+	}
 	err := t.spill.file.Close()
 	_ = os.Remove(t.spill.file.Name())
 	return err
@@ -112,6 +135,9 @@ func (t *Transcript) spillOldest() {
 func (s *spill) appendBlock(records []Record) error {
 	if s.closed {
 		return os.ErrClosed
+	}
+	if err := s.createFile(); err != nil {
+		return err
 	}
 	s.buf = s.buf[:0]
 	for i := range records {

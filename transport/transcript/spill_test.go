@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -144,6 +145,33 @@ func TestSpilledBounds(t *testing.T) {
 	}
 	if _, err := NewSpilling(nil, Keep{Dir: t.TempDir() + "/none"}); err == nil {
 		t.Error("a folder that does not exist is no mistake")
+	}
+}
+
+// TestSpilledLate: a transcript that begins without its file creates it for the first records that are moved, and
+// loses only these where it cannot.
+func TestSpilledLate(t *testing.T) {
+	for folder, lost := range map[string]bool{t.TempDir(): false, t.TempDir() + "/none": true} {
+		tr := NewSpillingAt(time.Now(), nil, Keep{Records: 10, Dir: folder})
+		for range 10 {
+			tr.Append(Record{Label: "x"})
+		}
+		if tr.spill.file != nil {
+			t.Error("a file was created that nothing needs")
+		}
+		for range 10 {
+			tr.Append(Record{Label: "x"})
+		}
+		all := numbers(tr.All())
+		if len(all)+tr.Overflow() != 20 || all[len(all)-1] != 20 || (tr.Overflow() > 0) != lost {
+			t.Errorf("%s: %v, %d lost", folder, all, tr.Overflow())
+		}
+		if err := tr.CreateFile(); (err != nil) != lost {
+			t.Errorf("%s: %v", folder, err)
+		}
+		if err := tr.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
