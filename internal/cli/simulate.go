@@ -119,8 +119,11 @@ func (o simulateOptions) runSimulate(ctx context.Context, s *streams) error {
 	}
 	at, err := o.beginSessions(ctx, c, s)
 	if err != nil {
+		interrupted := ctx.Err() != nil // which is how it ends, however early
 		stop()
-		<-served
+		if ended := <-served; interrupted {
+			return ended
+		}
 		return err
 	}
 	s.printURL("page", page)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -16,6 +17,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -426,4 +428,21 @@ func TestRepeatClause(t *testing.T) {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
+}
+
+// TestSimulateInterruptedEarly: an interrupt while a session begins ends it as any other does.
+func TestSimulateInterruptedEarly(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_ = l.(*net.TCPListener).SetDeadline(time.Now().Add(time.Minute))
+	_, stop := simulating(t, "--console", "127.0.0.1:0", "--target", "http://"+l.Addr().String())
+	c, err := l.Accept() // it asks which protocol this is, and gets no answer
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	stop()
 }

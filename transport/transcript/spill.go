@@ -55,7 +55,8 @@ func NewSpilling(decode func(*Record), k Keep) (*Transcript, error) {
 }
 
 // NewSpillingAt is NewSpilling for records that were made before: their times count from began. It creates its file
-// for the first records that are moved there, if CreateFile has not; if that fails they are lost, and count as overflow.
+// for the first records that are moved there, if CreateFile has not; records that it cannot hold are lost, and count as
+// overflow.
 func NewSpillingAt(began time.Time, decode func(*Record), k Keep) *Transcript {
 	k.Records, k.Bytes = cmp.Or(k.Records, 10_000), cmp.Or(k.Bytes, 16<<20)
 	k.File = cmp.Or(k.File, 4<<30)
