@@ -71,6 +71,9 @@ type Kind struct {
 	// Launcher returns a special launcher for the target of a profile. Nil, or a nil result: the usual one.
 	Launcher func(p *Profile) Launcher
 
+	// Dials are the roles whose targets connect to the harness. See Caller.
+	Dials []string
+
 	// Configures says whether scenarios change the target's configuration, agents.file.
 	Configures bool
 
@@ -89,9 +92,6 @@ type Section struct {
 
 // Reach is how a target is reached.
 type Reach struct {
-	// Dials says that the target connects to the harness. See Caller.
-	Dials bool
-
 	// Listen is the address where the harness awaits a target that Dials and that it does not start; "": a free port.
 	// ListenKey is its key in the profile.
 	Listen, ListenKey string

@@ -11,8 +11,8 @@ type toySection struct {
 var toys = Kinds{
 	{Protocol: "listening", Roles: []string{Server}, Drivers: []string{SSE, WS}, Sections: toySections, Reach: toyReach,
 		Configures: true},
-	{Protocol: "dialling", Roles: []string{"host", "relay", "agent"}, Drivers: []string{WS}, Sections: toySections,
-		Reach: toyReach},
+	{Protocol: "dialling", Roles: []string{"host", "relay", "agent"}, Dials: []string{"agent"}, Drivers: []string{WS},
+		Sections: toySections, Reach: toyReach},
 	{Protocol: "piping", Roles: []string{Server}, Drivers: []string{WS, Stdio}, Sections: toySections, Reach: toyReach},
 }
 
@@ -20,7 +20,7 @@ func toySections() []Section { return []Section{{Key: "toy", Value: &toySection{
 
 func toyReach(p *Profile) Reach {
 	s := SectionOf[toySection](p)
-	r := Reach{Dials: p.Role == "agent", Listen: s.Listen, Session: "default", Logs: s.Logs, LogsKey: "toy.logs"}
+	r := Reach{Listen: s.Listen, Session: "default", Logs: s.Logs, LogsKey: "toy.logs"}
 	if s.Single {
 		r.Shared = "one connection"
 	}

@@ -242,7 +242,7 @@ type CustomAgent struct {
 func (p *Profile) Has(capability string) bool { return slices.Contains(p.Capabilities, capability) }
 
 // Dials reports whether the target connects to the harness. See Caller.
-func (p *Profile) Dials() bool { return p.Reach().Dials }
+func (p *Profile) Dials() bool { return slices.Contains(p.kind.Dials, p.Role) }
 
 // PipesOnly reports whether the target can be reached only by its stdin and stdout. See Piper.
 func (p *Profile) PipesOnly() bool { return len(p.Drivers) == 1 && p.Drivers[0] == Stdio }
@@ -280,7 +280,7 @@ func (p *Profile) Parallel() int {
 		return p.Concurrency
 	case r.Parallel > 0:
 		return r.Parallel
-	case r.Dials:
+	case p.Dials():
 		return CalledConcurrency
 	}
 	return DefaultConcurrency

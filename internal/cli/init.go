@@ -87,7 +87,7 @@ func initUse() string {
 	}
 	for _, kind := range suite.Kinds() {
 		for _, role := range kind.Roles {
-			if targetDials(kind, role) {
+			if slices.Contains(kind.Dials, role) {
 				use += " | init --role " + role + " -- COMMAND…"
 			}
 		}
@@ -130,13 +130,6 @@ func probeGuides() []probe.Guide {
 		}
 	}
 	return all
-}
-
-// targetDials reports whether a target of a role connects to the harness.
-func targetDials(kind target.Kind, role string) bool {
-	p := kind.New()
-	p.Role = role
-	return p.Dials()
 }
 
 // runInit probes a target and writes what it found.
@@ -213,7 +206,7 @@ func (o initOptions) givenTarget(protocol steps.Protocol, args []string) (probe.
 	switch _, probing := protocol.(probe.Probing); {
 	case err != nil:
 		return p, err
-	case role != "" && !targetDials(kind, role):
+	case role != "" && !slices.Contains(kind.Dials, role):
 		return p, usagef("--role %s: init detects the role of a server (leave it out)", role)
 	case role == "" && !o.isPipeCommand(kind, args) && len(args) == 0:
 		return p, usagef("init: no server given (%s)", wantedArgument(kind))
@@ -247,7 +240,7 @@ func rolesOfCommands() string {
 			ways = append(ways, "--protocol "+kind.Protocol+" for one that speaks over stdin and stdout")
 		}
 		for _, role := range kind.Roles {
-			if targetDials(kind, role) {
+			if slices.Contains(kind.Dials, role) {
 				ways = append(ways, "--protocol "+kind.Protocol+" --role "+role+" for one that connects to the harness")
 			}
 		}
@@ -297,7 +290,7 @@ func writeProfile(o initOptions, text string) error {
 func (o initOptions) onlyProtocol() string {
 	var fit []string
 	for _, kind := range suite.Kinds() {
-		if o.role != "" && slices.Contains(kind.Roles, o.role) && targetDials(kind, o.role) ||
+		if o.role != "" && slices.Contains(kind.Roles, o.role) && slices.Contains(kind.Dials, o.role) ||
 			o.role == "" && o.command && slices.Contains(kind.Drivers, target.Stdio) {
 			fit = append(fit, kind.Protocol)
 		}

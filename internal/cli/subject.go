@@ -109,7 +109,7 @@ func subjectOf(name string, protocols, roles []string) (*subject, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case role != "" && targetDials(p.Kind(), role):
+	case role != "" && slices.Contains(p.Kind().Dials, role):
 		return nil, usagef("--role %s: such a target connects to the harness and has no URL (give a profile with a command "+
 			"that starts it, or with %s, to which it connects by itself: parley init --protocol %s --role %[1]s writes one)",
 			role, p.Reach().ListenKey, protocol)

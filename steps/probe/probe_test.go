@@ -27,7 +27,7 @@ func (knock) Kind() target.Kind {
 		Protocol: "knock", Prefix: "KN", Roles: []string{target.Server, "caller"},
 		Drivers: []string{target.SSE, target.Stdio},
 		Example: "protocol: knock\n\n# Who may come in.\n#headers:\n#  X-Name: me\n",
-		Reach:   func(p *target.Profile) target.Reach { return target.Reach{Dials: p.Role == "caller"} },
+		Dials:   []string{"caller"},
 	}
 }
 

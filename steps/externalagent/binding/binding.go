@@ -39,6 +39,7 @@ func Kind() target.Kind {
 			"hooks.add-agent", "hooks.change-agent", "hooks.remove-agent", "hooks.config-digest"},
 		About: `A target of external-agent has one of three roles: host (a relay and a host behind one URL), relay,
 or agent. An agent connects to the harness.`,
+		Dials: []string{externalagent.Agent},
 		Runs: []string{"--protocol external-agent --role all",
 			"--target ws://localhost:3000/agent/ws --protocol external-agent --role relay"},
 		Sections: func() []target.Section {
@@ -54,7 +55,7 @@ or agent. An agent connects to the harness.`,
 func reach(p *target.Profile) target.Reach {
 	b := Of(p)
 	r := target.Reach{
-		Dials: p.Role == externalagent.Agent, Listen: b.Agent.Listen, ListenKey: "external-agent.agent.listen",
+		Listen: b.Agent.Listen, ListenKey: "external-agent.agent.listen",
 		Session:   externalagent.DefaultSession,
 		ReadyMend: "delete it; see external-agent.agent.join",
 		Logs:      b.Logs, LogsKey: "external-agent.logs",
@@ -65,12 +66,12 @@ func reach(p *target.Profile) target.Reach {
 		r.Browser, r.BrowserKey = p.Program(b.Page.Browser), "external-agent.page.browser"
 	}
 	switch {
-	case r.Dials && p.Command == nil && b.Agent.Listen == "" && p.Hooks.Call != "":
+	case p.Dials() && p.Command == nil && b.Agent.Listen == "" && p.Hooks.Call != "":
 		r.Shared, r.Apart = "one agent (hooks.call)", "have a command start one for each scenario"
-	case r.Dials && b.Agent.Listen != "":
+	case p.Dials() && b.Agent.Listen != "":
 		r.Shared = "one address (external-agent.agent.listen)"
 		r.Apart = "have its command take the address ({url}), and leave out external-agent.agent.listen"
-	case !r.Dials && !strings.Contains(b.Session, anyNonce):
+	case !p.Dials() && !strings.Contains(b.Session, anyNonce):
 		r.Shared = "one relay session (external-agent.session)"
 		r.Apart = `if the target has a host in every relay session, give external-agent.session: "s-` + anyNonce + `"`
 		r.Separate = separate(p, b)
