@@ -158,7 +158,7 @@ func TestPassiveOnExplored(t *testing.T) {
 		t.Run(protocol, func(t *testing.T) {
 			suitetest.AwaitTurn(t)
 			o := suitetest.Bundled(protocol, "")
-			o.Protocols, o.Explore, o.Tags = steps.NewProtocols(protocols.All.Version, exploring{a, ex}), 8, "@explored"
+			o.Protocols, o.Explore, o.Tags = steps.NewProtocols(protocols.All.Version, exploring{a, ex}), 3, "@explored"
 			if tier.All() {
 				o.Explore = 30
 			}

@@ -57,6 +57,7 @@ func padded(_ host.View, msg host.Message, send func(host.Message)) {
 // judged by scenarios that run again once there is memory. While there is none it is not conformant: what was lost
 // might have broken clauses that passed elsewhere.
 func TestMemoryOfOthers(t *testing.T) {
+	tier.Night(t) // whole suites of long messages; what a transcript may hold has tests of its own
 	for _, row := range []struct {
 		reason string
 		until  int64 // scenarios
@@ -66,9 +67,6 @@ func TestMemoryOfOthers(t *testing.T) {
 		{"memory is never free", 0, verdict.Incomplete},
 	} {
 		t.Run(row.reason, func(t *testing.T) {
-			if row.until == 0 {
-				tier.Night(t)
-			}
 			h := newHog(row.until)
 			defer h.t.Release()
 			o := suitetest.Bundled("external-agent", "host")
