@@ -208,10 +208,14 @@ func findings(all []steps.Failure) (out []string) {
 // nowhere is an address where nothing is.
 const nowhere = "http://127.0.0.1:1"
 
-// loadedPack returns a folder's protocol, and the profile of a target at a URL.
+// loaded are the folders that were read: folder → func() (*pack.Pack, error).
+var loaded sync.Map
+
+// loadedPack returns a folder's protocol, read once, and the profile of a target at a URL.
 func loadedPack(t *testing.T, folder, url string) (*pack.Pack, *target.Profile) {
 	t.Helper()
-	p, err := pack.Load(folder)
+	once, _ := loaded.LoadOrStore(folder, sync.OnceValues(func() (*pack.Pack, error) { return pack.Load(folder) }))
+	p, err := once.(func() (*pack.Pack, error))()
 	if err != nil {
 		t.Fatal(err)
 	}

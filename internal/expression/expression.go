@@ -5,7 +5,6 @@ package expression
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -111,9 +110,23 @@ func (e *Expression) Value(in Scope) (any, error) {
 	return v, nil
 }
 
-// Mentions reports whether the expression uses a name.
+// Mentions reports whether the expression uses a name, and not as that of a member.
 func (e *Expression) Mentions(name string) bool {
-	return regexp.MustCompile(`(^|[^.\w])` + regexp.QuoteMeta(name) + `\b`).MatchString(e.Text)
+	for at := 0; ; at++ {
+		i := strings.Index(e.Text[at:], name)
+		if i < 0 {
+			return false
+		}
+		at += i
+		before, behind := e.Text[:at], e.Text[at+len(name):]
+		if (before == "" || !isWord(before[at-1]) && before[at-1] != '.') && (behind == "" || !isWord(behind[0])) {
+			return true
+		}
+	}
+}
+
+func isWord(b byte) bool {
+	return b == '_' || '0' <= b && b <= '9' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z'
 }
 
 // Holds reports whether the expression is true. nil holds; one without a value does not.
