@@ -53,7 +53,7 @@ build-load: ## build bin/parley-load, which spreads a load over processes and ma
 	$(GO) build $(STAMP) -o bin/parley-load ./cmd/parley-load
 
 # Each test says itself when it runs: package internal/tier. internal/gotest runs `go test` and counts what was left out.
-test: tools ## before you stop: gofmt, go vet, all tests, the race detector where concurrency lives, a mutant for each clause
+test: tools ## before you stop: gofmt, go vet, all tests, the race detector where concurrency lives, a mutant for each clause (of pages for some)
 	@$(MAKE) --no-print-directory -k -j 4 unraced govet raced modules
 
 # What runs beside the pages gives way to them, where the machine has nice.
