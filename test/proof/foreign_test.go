@@ -60,7 +60,7 @@ func TestForeignTargets(t *testing.T) {
 			launch.RaiseLimits(&p.Limits)
 			o := runner.Options{Profile: p, Again: "parley run --target " + f.profile}
 			if !tier.All() {
-				oneIn := uint32(8)
+				oneIn := uint32(5)
 				if f.tool == "" { // a page needs the processor
 					oneIn = 9
 				}
