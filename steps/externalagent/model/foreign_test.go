@@ -61,6 +61,7 @@ func TestForeign(t *testing.T) {
 func TestErrorsNamed(t *testing.T) {
 	const old = `A > {"v":"mvp-0.1","type":"snapshot.get","id":"o","payload":{}}` + "\n"
 	unnamed, next := refuse("", "INVALID_MESSAGE"), snap("g", movies)
+	inBytes := strings.NewReplacer(`"id":"o"`, `"id":"bytes"`, "mvp-0.1", vocab.Version).Replace(old)
 	for _, r := range []struct {
 		reason, in string
 		broken     int
@@ -77,6 +78,9 @@ func TestErrorsNamed(t *testing.T) {
 		{"of what is no JSON, or of a call", stage + "A > hello\n" + picks + unnamed + next, 0},
 		{"of what has no id, or of a call", stage + `A > {"v":"mvp-0.2","type":"x","payload":{}}` + "\n" + picks + unnamed +
 			next, 0},
+		{"of a binary frame, in which nobody need read an id", stage + inBytes + unnamed + next, 0},
+		{"of a binary frame, answered, and of a call", stage + inBytes + refuse("bytes", "INVALID_MESSAGE") + next + picks +
+			unnamed + snap("h", movies), 1},
 		{"of an agent.message", stage + talks + unnamed + next, 0},
 		{"of a call, or about a party that has come", stage + picks + "B open\n" + unnamed + next, 0},
 		{"of a call, or about a host that has gone", "host open\n" + stage + picks + "host closed\n" + unnamed + next, 0},
@@ -86,8 +90,13 @@ func TestErrorsNamed(t *testing.T) {
 			next, 0},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
-			broken := 0
-			for _, f := range (subject{vocab.Host, "EA-068"}).judge(obligation.Ours, script(t, r.in)) {
+			broken, records := 0, script(t, r.in)
+			for i := range records {
+				if e := records[i].Event; e != nil && e.RequestID == "bytes" {
+					records[i].Type = "binary"
+				}
+			}
+			for _, f := range (subject{vocab.Host, "EA-068"}).judge(obligation.Ours, records) {
 				if !f.OK {
 					broken++
 				}

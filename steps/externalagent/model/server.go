@@ -213,7 +213,7 @@ func (l *line) request(m message) *request {
 			l.s.others = append(l.s.others, other)
 		}
 	}
-	if id == "" || m.kind == "" {
+	if id == "" || m.kind == "" || m.Type == "binary" { // envelopes are text: nobody need read an id in bytes
 		l.noID = m.N
 	}
 	old := l.requests[id]
