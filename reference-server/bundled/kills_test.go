@@ -11,8 +11,8 @@ import (
 	"parley/steps/protocols"
 )
 
-// TestKills checks that there is a kill matrix for each role, with every mutant killed and every clause proved, and that
-// it is of the scenarios, clauses, mutants and code as they are: otherwise a program that is built from this tree
+// TestKills checks that there is a kill matrix for each role, with every mutant killed and every clause proved, and
+// that it is of the scenarios, clauses, mutants and code as they are: otherwise a program that is built from this tree
 // certifies nothing.
 func TestKills(t *testing.T) {
 	k, err := certificate.ReadKills(bundled.Kills)

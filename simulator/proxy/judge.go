@@ -119,6 +119,11 @@ func (p *Proxy) judgeFinally(one *tape, said *Checked) {
 			Whole: whole && one.t.Overflow() == 0, Partly: one.whyPartly(), Duration: p.duration(one),
 			Redact: p.secrets.newRedactor()})
 	}
+	if err := one.t.FileError(); err != nil {
+		p.mu.Lock()
+		p.err = fmt.Errorf("records of a connection are lost: %w", err)
+		p.mu.Unlock()
+	}
 	_ = one.t.Close()
 }
 

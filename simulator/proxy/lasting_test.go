@@ -3,7 +3,10 @@ package proxy_test
 import (
 	"fmt"
 	"io"
+	"os"
 	"runtime"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -56,6 +59,35 @@ func TestLastingTraffic(t *testing.T) {
 				t.Errorf("%v: the heap grew by %d KiB in %d lives", err, grown>>10, lives/2)
 			}
 		})
+	}
+}
+
+// TestRecordsLost: what of a long connection cannot be kept is told at the end, and a short one needs no file.
+func TestRecordsLost(t *testing.T) {
+	for messages, lost := range map[int]bool{5: false, 50: true} {
+		life := lifeOf(1, false, `{"type":"tool_call","id":"%d"}`, `{"type":"state","payload":{"n":%d}}`)
+		for range messages {
+			life = slices.Insert(life, len(life)-1, life[len(life)-2])
+		}
+		o, n := options(t, "external-agent", "http://127.0.0.1:1"), 0
+		o.Keep = transcript.Keep{Records: 200, Dir: t.TempDir() + "/kept"} // of a connection it keeps a tenth
+		if err := os.Mkdir(o.Keep.Dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		err := proxy.JudgeRecording(o, time.Now(), func() (r transcript.Record, err error) {
+			switch n {
+			case 0: // the folder goes behind the start
+				err = os.Remove(o.Keep.Dir)
+			case len(life):
+				return r, io.EOF
+			}
+			r, n = life[n], n+1
+			r.N, r.At = n, time.Duration(n)*time.Millisecond
+			return r, err
+		})
+		if lost != (err != nil) || lost && !strings.HasPrefix(err.Error(), "records of a connection are lost") {
+			t.Errorf("%d messages: %v", messages, err)
+		}
 	}
 }
 

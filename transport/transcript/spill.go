@@ -33,6 +33,7 @@ type spill struct {
 	blocks []block
 	buf    []byte
 	closed bool
+	failed error // why the file could not be created
 }
 
 // block is a part of the file.
@@ -73,13 +74,22 @@ func (t *Transcript) CreateFile() error {
 	return t.spill.createFile()
 }
 
+// FileError says why the file of a transcript made by NewSpillingAt could not be created when records were to be moved
+// there, which are lost; nil: it could, or none were.
+func (t *Transcript) FileError() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.spill.failed
+}
+
 func (s *spill) createFile() error {
 	if s.file != nil {
 		return nil
 	}
 	f, err := os.CreateTemp(s.keep.Dir, "parley-transcript-*")
 	if err != nil {
-		return fmt.Errorf("keep a transcript: %w", err)
+		s.failed = fmt.Errorf("keep a transcript: %w", err)
+		return s.failed
 	}
 	_ = os.Remove(f.Name()) // if an open file can be removed, nothing remains even if the process is killed
 	s.file = f

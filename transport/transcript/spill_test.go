@@ -166,6 +166,9 @@ func TestSpilledLate(t *testing.T) {
 		if len(all)+tr.Overflow() != 20 || all[len(all)-1] != 20 || (tr.Overflow() > 0) != lost {
 			t.Errorf("%s: %v, %d lost", folder, all, tr.Overflow())
 		}
+		if err := tr.FileError(); (err != nil) != lost {
+			t.Errorf("%s: it says %v", folder, err)
+		}
 		if err := tr.CreateFile(); (err != nil) != lost {
 			t.Errorf("%s: %v", folder, err)
 		}
