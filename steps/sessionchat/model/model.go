@@ -107,7 +107,7 @@ func (m *Model) Take(r transcript.Record) {
 		m.forget(r.Conn)
 		m.lines[r.Conn] = m.newLine(true)
 		m.lines[r.Conn].began = r.N
-		clear(m.callsOf(r.Conn).chatted)
+		m.callsOf(r.Conn).opened()
 	case r.Kind == transcript.Closed:
 		m.closed(msg)
 	case msg.sent():

@@ -39,7 +39,7 @@ func (m *Model) try(msg message) {
 	case vocab.PingType:
 		c.sent["SC-037"] = true
 	case vocab.InterruptType:
-		c.sent["SC-035"] = true
+		c.sent["SC-035"], c.interrupted[msg.agent] = true, true
 	}
 	if clause := msg.lacking(); clause != "" {
 		c.sent[clause] = true
@@ -57,7 +57,8 @@ func (m *Model) vain(msg message) {
 }
 
 // uncalled notes a message of a session that its connection has not chatted with, and one with the words of a message
-// that is not a chat.
+// that is not a chat. The result that answers an interrupt is called for: the turn may be that of a connection which
+// the server has not yet seen end (SC-036).
 func (m *Model) uncalled(msg message) {
 	c, vain := m.callsOf(msg.r.Conn), false
 	if msg.agent != "" && msg.id != "" {
@@ -69,22 +70,32 @@ func (m *Model) uncalled(msg message) {
 	for nonce := range m.illegal {
 		vain = vain || mentions(msg.text(vocab.Text), nonce, false)
 	}
-	if _, chatted := c.chatted[msg.agent]; vain || !chatted {
+	_, chatted := c.chatted[msg.agent]
+	confirms := msg.kind == vocab.ResultMessage && c.interrupted[msg.agent] && m.used[msg.agent]
+	if vain || !chatted && !confirms {
 		c.uncalled = append(c.uncalled, uncalled{msg, vain})
 	}
 }
 
 // calls is what the clients of a name have asked for, over one connection or several.
 type calls struct {
-	chatted  map[string]int    // agent_ids of chats over the latest connection → the first record
-	byID     map[string]string // session_id → agent_id
-	sent     map[string]bool   // clauses about what else was sent
-	uncalled []uncalled
+	chatted     map[string]int    // agent_ids of chats over the latest connection → the first record
+	interrupted map[string]bool   // agent_ids of interrupts over it
+	byID        map[string]string // session_id → agent_id
+	sent        map[string]bool   // clauses about what else was sent
+	uncalled    []uncalled
+}
+
+// opened takes the beginning of another connection.
+func (c *calls) opened() {
+	clear(c.chatted)
+	clear(c.interrupted)
 }
 
 func (m *Model) callsOf(conn string) *calls {
 	if m.calls[conn] == nil {
-		m.calls[conn] = &calls{chatted: map[string]int{}, byID: map[string]string{}, sent: map[string]bool{}}
+		m.calls[conn] = &calls{chatted: map[string]int{}, interrupted: map[string]bool{}, byID: map[string]string{},
+			sent: map[string]bool{}}
 	}
 	return m.calls[conn]
 }
