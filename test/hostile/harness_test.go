@@ -42,6 +42,20 @@ type met struct {
 	left    []string
 }
 
+// output keeps what the harness prints, and closes first when something is there.
+type output struct {
+	text  bytes.Buffer // no part of it, as it would read for itself, without Write
+	first chan struct{}
+}
+
+// Write has one caller at a time.
+func (o *output) Write(p []byte) (int, error) {
+	if o.text.Len() == 0 && len(p) > 0 {
+		defer close(o.first)
+	}
+	return o.text.Write(p)
+}
+
 var (
 	blanks = regexp.MustCompile(`\s+`)
 	once   sync.Mutex
@@ -76,7 +90,7 @@ func meetFor(t *testing.T, bound time.Duration, dir, addr string, act func(*test
 	defer cancel()
 	defer limit.AfterFunc(cancel)()
 	c := exec.CommandContext(ctx, self, args...)
-	var out bytes.Buffer
+	out := output{first: make(chan struct{})}
 	c.Dir, c.Stdout, c.Stderr, c.WaitDelay = dir, &out, &out, time.Second
 	c.Env = append(environ(), asHarness+"=1", mark, "TMPDIR="+scratch, "NO_COLOR=1")
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -96,13 +110,17 @@ func meetFor(t *testing.T, bound time.Duration, dir, addr string, act func(*test
 		listens(t, addr, gone)
 		act(t, addr)
 		lives(t, addr)
+		select {
+		case <-out.first: // one that has not said yet where it serves may be interrupted without a word
+		case <-gone:
+		}
 		_ = c.Process.Signal(os.Interrupt)
 		<-gone
 	} else {
 		err = c.Wait()
 	}
 	m := met{wall: time.Since(began), late: limit.Over(), memory: memory(),
-		out: blanks.ReplaceAllString(out.String(), " ")}
+		out: blanks.ReplaceAllString(out.text.String(), " ")}
 	if failed := new(exec.ExitError); err != nil && !errors.As(err, &failed) && !errors.Is(err, exec.ErrWaitDelay) {
 		t.Fatal(err)
 	}
