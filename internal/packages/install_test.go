@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -105,6 +106,11 @@ func tryLauncher(t *testing.T, files []string) {
 		endsServer(t, exec.Command(script, "serve", "--listen", "127.0.0.1:0"), s)
 	}
 
+	early := `const cp = require("node:child_process"), start = cp.spawn
+		cp.spawn = (...args) => { const c = start(...args); process.kill(process.pid, "SIGTERM"); return c }
+		require(process.argv[1])`
+	endsBoth(t, exec.Command("node", "-e", early, script, "serve", "--listen", "127.0.0.1:0"))
+
 	on := `Object.defineProperty(process, "arch", {value: "mips"}); require(process.argv[1])`
 	out, err = exec.Command("node", "-e", on, script).CombinedOutput()
 	if !errors.As(err, &exit) || exit.ExitCode() != 2 || !strings.Contains(string(out), "there is no program for") {
@@ -148,6 +154,25 @@ func endsServer(t *testing.T, cmd *exec.Cmd, s os.Signal) {
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("%v: the server ended with %v\n%s", s, err, errs.String())
 	}
+}
+
+// endsBoth runs a launcher that is told to end as its program starts, and checks that the program does not go on alone.
+func endsBoth(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	procgroup.Own(cmd)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	limit := time.AfterFunc(30*time.Second, func() { procgroup.Kill(cmd.Process.Pid) })
+	_, _ = io.Copy(io.Discard, stdout) // until neither has it open
+	if !limit.Stop() {
+		t.Error("a signal as it starts: the program goes on without its launcher")
+	}
+	_ = cmd.Wait() // the signal may reach the program before it can end in its own way
 }
 
 // works runs a program, and checks what its output begins with.

@@ -21,17 +21,18 @@ try {
   fail(`the package ${carrier} is not installed (install again, with optional dependencies)`);
 }
 
-const child = spawn(program, process.argv.slice(2), { stdio: "inherit" });
-child.on("error", (err) => fail(`${program} does not start: ${err.message}`));
-
 // A terminal sends Ctrl-C to the program as well, which takes a second one for "exit at once".
 const fromTerminal = [0, 1, 2].some((fd) => isatty(fd));
+// Listened for before the program starts: a signal between both would end this script and leave the program behind.
 const forwarded = ["SIGINT", "SIGTERM", "SIGHUP"];
 for (const signal of forwarded) {
   process.on(signal, () => {
     if (signal !== "SIGINT" || !fromTerminal) child.kill(signal);
   });
 }
+
+const child = spawn(program, process.argv.slice(2), { stdio: "inherit" });
+child.on("error", (err) => fail(`${program} does not start: ${err.message}`));
 child.on("exit", (code, signal) => {
   process.exitCode = code ?? 1;
   if (signal) {

@@ -246,6 +246,16 @@ func (ts Targets) For(kinds target.Kinds, protocol, role string) *Subject {
 
 // With is For with a fault.
 func (ts Targets) With(kinds target.Kinds, protocol, role, fault string) *Subject {
+	return ts.subject(kinds, protocol, role, Options{Fault: fault})
+}
+
+// Crowded is For, of a target that admits that many connections at once. It forgets nothing early, so that what it
+// answers depends less on the time.
+func (ts Targets) Crowded(kinds target.Kinds, protocol, role string, connections int) *Subject {
+	return ts.subject(kinds, protocol, role, Options{Connections: connections})
+}
+
+func (ts Targets) subject(kinds target.Kinds, protocol, role string, o Options) *Subject {
 	r := ts.Find(protocol).Role(role)
 	if r == nil {
 		return nil
@@ -254,7 +264,8 @@ func (ts Targets) With(kinds target.Kinds, protocol, role, fault string) *Subjec
 	if r.Models {
 		s.Brain = llm.New()
 	}
-	s.Launcher = r.newLauncher(kinds, protocol, Options{Fault: fault, Brain: s.Brain})
+	o.Brain = s.Brain
+	s.Launcher = r.newLauncher(kinds, protocol, o)
 	return s
 }
 
