@@ -26,7 +26,7 @@ type mind struct {
 	early    string        // it does not wait for relay.joined
 	hasty    bool          // it does not wait for relay.joined
 	spoke    bool          // it has said something, which a state of its own may show
-	blind    bool          // it calls after a result without waiting for the state
+	blind    bool          // it calls after an ok-only result without waiting for the state
 	stubborn bool          // it acts on what it knew before the latest state
 	frail    bool          // it gives up at a refusal or at what it does not understand
 	forget   bool          // it does not ask for a snapshot after reconnecting
@@ -248,7 +248,7 @@ func (a *scriptedAgent) hear(ctx context.Context, b []byte) error {
 		case env.ReplyTo != a.asked && !a.ahead:
 		case env.Type == vocab.ErrorMessage || env.Payload[vocab.OK] != true:
 			return a.isRefused(ctx, env.Payload)
-		case a.blind, a.waits == "a result":
+		case a.blind && env.Payload[vocab.Spec] == nil, a.waits == "a result":
 			return a.act(ctx, a.tools)
 		default:
 			a.waits = "a state"
@@ -357,7 +357,7 @@ func (a *scriptedAgent) act(ctx context.Context, tools []any) error {
 	selected, _ := a.ui["selected"].([]any)
 	quantities, _ := a.ui["quantities"].(object)
 	if a.drowsy && a.went {
-		a.drowsy, a.dozy = false, 30*soon
+		a.drowsy, a.dozy = false, 100*soon // a host that a busy machine slows down is to wait for less
 		if !a.dozes(ctx) {
 			return errEnough
 		}
