@@ -357,7 +357,7 @@ func (a *scriptedAgent) act(ctx context.Context, tools []any) error {
 	selected, _ := a.ui["selected"].([]any)
 	quantities, _ := a.ui["quantities"].(object)
 	if a.drowsy && a.went {
-		a.drowsy, a.dozy = false, 100*soon // a host that a busy machine slows down is to wait for less
+		a.drowsy, a.dozy = false, 100*soon // more than a host holds a state back on a busy machine
 		if !a.dozes(ctx) {
 			return errEnough
 		}

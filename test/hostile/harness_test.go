@@ -44,7 +44,7 @@ type met struct {
 
 // output keeps what the harness prints, and closes first when something is there.
 type output struct {
-	text  bytes.Buffer // no part of it, as it would read for itself, without Write
+	text  bytes.Buffer // not embedded: io.Copy would call its ReadFrom, and not Write
 	first chan struct{}
 }
 
